@@ -1,0 +1,167 @@
+//! Growing memory of equal slots that are never moved and never given back to the system: `alloc` and `free`
+//! are lock-free, and reading a slot that has been freed is harmless (its tag tells).
+//!
+//! Memory comes in chunks, each as large as all before it together, so that a slot number finds its chunk by its
+//! highest bit. Fresh slots are handed out in small runs, one run for each shard, so that threads do not
+//! share a counter; freed slots wait on a Treiber stack (R. K. Treiber, 1986) whose head carries a count
+//! against ABA.
+
+use std::alloc::Layout;
+
+use crossbeam_utils::CachePadded;
+
+use crate::hooks::{Step, step};
+use crate::layout::{Field, SLOT_BITS};
+use crate::sync::{Lazy, SHARDS, Word, shard};
+
+/// What an arena can hold.
+pub(crate) trait Slot: Sized + Send + Sync + 'static {
+    /// Memory for `len` slots, all zero; `None` if the system has no more.
+    fn chunk(len: usize) -> Option<Box<[Self]>>;
+    /// A word of a free slot that the arena may use; it is left as it is found otherwise.
+    fn link(&self) -> &Word;
+}
+
+/// Slots in the first chunk, and the number by which a slot finds its chunk.
+#[cfg(not(stockade_loom))]
+const FIRST_BITS: u32 = 6;
+#[cfg(stockade_loom)]
+const FIRST_BITS: u32 = 3;
+const CHUNKS: usize = (SLOT_BITS - FIRST_BITS) as usize;
+/// Fresh slots that a shard takes at a time.
+#[cfg(not(stockade_loom))]
+const RUN: u64 = 16;
+#[cfg(stockade_loom)]
+const RUN: u64 = 2;
+
+/// Head of the free list: the first free slot (0 for none) and a count of the changes.
+const HEAD_SLOT: Field = Field::lowest(SLOT_BITS);
+const HEAD_COUNT: Field = HEAD_SLOT.then(64 - SLOT_BITS);
+/// What is left of a shard's run: the next slot and the end.
+const RUN_NEXT: Field = Field::lowest(32);
+const RUN_END: Field = RUN_NEXT.then(32);
+
+pub(crate) struct Arena<T> {
+    first: Box<[T]>,
+    chunks: [Lazy<Box<[T]>>; CHUNKS],
+    free: CachePadded<Word>,
+    /// First slot that no shard has taken.
+    fresh: CachePadded<Word>,
+    runs: Box<[CachePadded<Word>]>,
+    limit: u64,
+}
+
+/// The arena has handed out all it may.
+#[derive(Debug)]
+pub(crate) struct Full;
+
+impl<T: Slot> Arena<T> {
+    /// An arena of at most `limit` slots, numbered from 1.
+    pub(crate) fn new(limit: u64) -> Self {
+        Arena {
+            first: T::chunk(1 << FIRST_BITS)
+                .unwrap_or_else(|| std::alloc::handle_alloc_error(Layout::new::<[T; 1 << FIRST_BITS]>())),
+            chunks: std::array::from_fn(|_| Lazy::new()),
+            free: CachePadded::default(),
+            fresh: CachePadded::new(Word::new(1)),
+            runs: (0..SHARDS).map(|_| CachePadded::default()).collect(),
+            limit: limit.min(HEAD_SLOT.max()),
+        }
+    }
+
+    /// The slot of this number. A number that was never handed out (read from memory that is being reused) yields
+    /// some slot, whose tag will not fit.
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> &T {
+        let chunk = match (slot >> FIRST_BITS).checked_ilog2() {
+            None => &self.first,
+            Some(k) => self.chunks.get(k as usize).and_then(Lazy::get).unwrap_or(&self.first),
+        };
+        // Every chunk's length is a power of two, and a slot's place in it is what lies below its highest bit.
+        &chunk[slot as usize & (chunk.len() - 1)]
+    }
+
+    /// A slot that nobody else has; its contents are what its last user left, or zero. Lock-free.
+    pub(crate) fn alloc(&self) -> Result<u32, Full> {
+        match self.pop() {
+            Some(slot) => Ok(slot),
+            None => self.next_of_run(),
+        }
+    }
+
+    /// Gives a slot back. Lock-free.
+    pub(crate) fn free(&self, slot: u32) {
+        let mut head = self.free.load();
+        loop {
+            self.get(slot).link().store(HEAD_SLOT.get(head));
+            match self.free.compare_exchange(head, moved(head, slot)) {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    fn pop(&self) -> Option<u32> {
+        let mut head = self.free.load();
+        loop {
+            let slot = HEAD_SLOT.get(head) as u32;
+            if slot == 0 {
+                return None;
+            }
+            // May be another user's by now; then the head has changed, and the exchange fails.
+            let next = HEAD_SLOT.get(self.get(slot).link().load()) as u32;
+            step(Step::FreeSlotSeen);
+            match self.free.compare_exchange(head, moved(head, next)) {
+                Ok(_) => return Some(slot),
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    fn next_of_run(&self) -> Result<u32, Full> {
+        let run = &self.runs[shard()];
+        loop {
+            let word = run.load();
+            let (next, end) = (RUN_NEXT.get(word), RUN_END.get(word));
+            if next < end {
+                if run.compare_exchange(word, RUN_NEXT.set(word, next + 1)).is_ok() {
+                    return Ok(next as u32);
+                }
+                continue;
+            }
+            let (start, end) = self.claim_run()?;
+            step(Step::RunClaimed);
+            let rest = RUN_END.set(RUN_NEXT.set(0, start + 1), end);
+            if run.compare_exchange(word, rest).is_err() {
+                // Another thread of this shard was faster; what this one claimed goes where all can take it.
+                (start + 1..end).for_each(|slot| self.free(slot as u32));
+            }
+            return Ok(start as u32);
+        }
+    }
+
+    /// Makes sure that there is memory under the next run of fresh slots, then takes it.
+    fn claim_run(&self) -> Result<(u64, u64), Full> {
+        let mut start = self.fresh.load();
+        loop {
+            // A run ends where its chunk ends, so that it needs no more than one.
+            let end = (start / RUN * RUN + RUN).min(self.limit + 1);
+            if start >= end {
+                return Err(Full);
+            }
+            if let Some(k) = (start as u32 >> FIRST_BITS).checked_ilog2() {
+                self.chunks[k as usize].get_or_try_init(|| T::chunk(1 << (FIRST_BITS + k)).ok_or(Full))?;
+            }
+            match self.fresh.compare_exchange(start, end) {
+                Ok(_) => return Ok((start, end)),
+                Err(now) => start = now,
+            }
+        }
+    }
+}
+
+/// The head after a change: another slot on top, one more on the count.
+fn moved(head: u64, slot: u32) -> u64 {
+    let count = HEAD_COUNT.get(head).wrapping_add(1) & HEAD_COUNT.max();
+    HEAD_COUNT.set(HEAD_SLOT.set(0, u64::from(slot)), count)
+}

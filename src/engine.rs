@@ -1,0 +1,207 @@
+//! The engine: rows and orders by name. What users call on it is in `verbs/`.
+
+use std::hash::BuildHasher;
+
+use crate::arena::{Arena, Full};
+use crate::layout::SLOT_BITS;
+use crate::protocol::Protocol;
+use crate::record::Records;
+use crate::row::Op;
+use crate::state::{OrderWord, Phase};
+use crate::stats::{Event, Tally};
+use crate::sync::{WideWord, serial};
+use crate::table::{Entries, Table};
+use crate::{Sku, UnknownSku};
+
+/// Names come from outside, so the hash is keyed at random (SipHash): nobody can choose ids that collide.
+#[cfg(not(stockade_loom))]
+type Keyed = std::hash::RandomState;
+/// A model must run the same way every time.
+#[cfg(stockade_loom)]
+type Keyed = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
+
+/// A lock-free in-memory engine for reserving stock, seats and slots.
+///
+/// `Send + Sync`; share it behind an [`Arc`](std::sync::Arc) or in a `static`
+/// [`LazyLock`](std::sync::LazyLock). No verb takes `&mut self`, none blocks, none is async.
+///
+/// # Cost
+///
+/// An order takes 64 bytes if its id and lines need at most 48 (36 bytes of id and one line do), and 64 more for
+/// each further 48; a line is 8 bytes, an id is rounded up to 8. Its place in the index takes about 13 more.
+/// Cancelled orders keep their memory, because they keep their id. A SKU takes 320 bytes.
+///
+/// ```
+/// use std::sync::Arc;
+/// use stockade::Stockade;
+///
+/// let shop = Arc::new(Stockade::new());
+/// shop.add_sku("seat-12A", 1)?;
+/// let yes = (0..4)
+///     .map(|i| {
+///         let shop = Arc::clone(&shop);
+///         std::thread::spawn(move || shop.reserve(&format!("buyer-{i}"), &[("seat-12A", 1)]).is_ok())
+///     })
+///     .map(|buyer| buyer.join().unwrap())
+///     .filter(|yes| *yes)
+///     .count();
+/// assert_eq!(yes, 1);
+/// # Ok::<(), stockade::AddSkuError>(())
+/// ```
+pub struct Stockade {
+    pub(crate) protocol: Protocol,
+    orders: Table,
+    skus: Table,
+    keyed: Keyed,
+    /// Told apart from other engines by this number, which handles carry.
+    serial: u32,
+}
+
+/// An order as the index found it.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) slot: u32,
+    pub(crate) word: OrderWord,
+}
+
+impl Found {
+    /// The operation its tag names.
+    pub(crate) fn op(self) -> Op {
+        Op { slot: self.slot, tag: self.word.tag() }
+    }
+}
+
+impl Entries for Records {
+    fn is_garbage(&self, slot: u32) -> bool {
+        self.get(slot).state().phase() == Phase::Dead
+    }
+
+    fn recycle(&self, slot: u32) {
+        Records::recycle(self, slot);
+    }
+}
+
+/// Rows are never garbage.
+struct Rows;
+
+impl Entries for Rows {
+    fn is_garbage(&self, _: u32) -> bool {
+        false
+    }
+
+    fn recycle(&self, _: u32) {}
+}
+
+impl Default for Stockade {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Stockade {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stockade").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}
+
+impl Stockade {
+    /// An empty engine. Memory grows with what is put into it.
+    pub fn new() -> Self {
+        let most = (1 << SLOT_BITS) - 1;
+        Stockade {
+            protocol: Protocol { rows: Arena::new(most), records: Records(Arena::new(most)), tally: Tally::default() },
+            orders: Table::new(),
+            skus: Table::new(),
+            keyed: Keyed::default(),
+            serial: serial(),
+        }
+    }
+
+    /// Whether the stock rows are lock-free here: whether the processor has a 128-bit compare-and-swap (every x86-64
+    /// since 2006 and every AArch64 has). Where it has none, a short spin lock stands in.
+    pub fn is_lock_free() -> bool {
+        WideWord::is_lock_free()
+    }
+
+    pub(crate) fn hash(&self, key: &str) -> u64 {
+        self.keyed.hash_one(key)
+    }
+
+    /// The order of this id, busy or not. A refused attempt is no order.
+    #[inline]
+    pub(crate) fn find(&self, id: &str, hash: u64) -> Option<Found> {
+        self.orders.find(hash, |slot| self.order_at(slot, id))
+    }
+
+    /// Enters a draft, unless the id is known.
+    pub(crate) fn enter(&self, id: &str, hash: u64, slot: u32) -> Result<bool, Full> {
+        let known = self.orders.insert(hash, slot, &self.protocol.records, |slot| self.order_at(slot, id))?;
+        Ok(known.is_none())
+    }
+
+    #[inline]
+    fn order_at(&self, slot: u32, id: &str) -> Option<Found> {
+        let word = self.protocol.records.get(slot).state();
+        let is_order = !matches!(word.phase(), Phase::Vacant | Phase::Refused | Phase::Dead);
+        (is_order && self.protocol.records.has_id(slot, id)).then_some(Found { slot, word })
+    }
+
+    /// The order of this id with nothing busy on it: what is busy is helped first.
+    pub(crate) fn find_settled(&self, id: &str, hash: u64) -> Option<Found> {
+        loop {
+            let found = self.find(id, hash)?;
+            if !found.word.is_busy() {
+                return Some(found);
+            }
+            self.protocol.help(found.op());
+        }
+    }
+
+    /// What `read` makes of every order, a few hundred at a time.
+    pub(crate) fn visit_orders<R>(&self, from: u64, read: impl Fn(u32) -> Option<R>) -> (Vec<R>, Option<u64>) {
+        self.orders.visit(from, read)
+    }
+
+    /// The rows, in ascending order.
+    pub(crate) fn row_numbers(&self) -> Vec<u32> {
+        let mut rows = Vec::new();
+        let mut from = Some(0);
+        while let Some(hash) = from {
+            let (some, next) = self.skus.visit(hash, Some);
+            rows.extend(some);
+            from = next;
+        }
+        rows.sort_unstable();
+        rows
+    }
+
+    pub(crate) fn row_named(&self, name: &str) -> Option<u32> {
+        self.skus.find(self.hash(name), |row| self.protocol.rows.get(row).has_name(name).then_some(row))
+    }
+
+    /// Makes a row, unless the name is taken.
+    pub(crate) fn new_row(&self, name: &str, available: u64) -> Result<Option<u32>, Full> {
+        let rows = &self.protocol.rows;
+        let number = rows.alloc()?;
+        rows.get(number).draft(name, available);
+        let taken = |row: u32| rows.get(row).has_name(name).then_some(());
+        let entered = self.skus.insert(self.hash(name), number, &Rows, taken);
+        if matches!(entered, Ok(None)) {
+            self.protocol.tally.add(Event::Row);
+            return Ok(Some(number));
+        }
+        rows.free(number);
+        entered.map(|_| None)
+    }
+
+    pub(crate) fn handle(&self, row: u32) -> Sku {
+        Sku { engine: self.serial, row }
+    }
+
+    pub(crate) fn row_of(&self, sku: Sku) -> Result<u32, UnknownSku> {
+        if sku.engine == self.serial {
+            return Ok(sku.row);
+        }
+        Err(UnknownSku { sku: "(a handle of another engine)".into() })
+    }
+}

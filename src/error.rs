@@ -1,0 +1,312 @@
+//! What a verb answers when it does not do what was asked: one enum per verb, with the data a
+//! caller needs to react. Nothing has changed in the engine when one of these comes back.
+
+use thiserror::Error;
+
+use crate::State;
+
+/// Why an id, a SKU or the lines of an order cannot be taken at all, whatever the stock.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Invalid {
+    /// The order id or SKU is the empty string.
+    #[error("an id or SKU must have at least one byte")]
+    EmptyKey,
+    /// The order id or SKU is longer than [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES).
+    #[error("an id or SKU has at most {max} bytes, this one has {bytes}", max = crate::MAX_KEY_BYTES)]
+    KeyTooLong {
+        /// Length of the refused key in bytes.
+        bytes: usize,
+    },
+    /// The order has no lines.
+    #[error("an order needs at least one line")]
+    NoLines,
+    /// The order names more than [`MAX_LINES`](crate::MAX_LINES) distinct SKUs.
+    #[error("an order has at most {max} distinct SKUs, this one has {skus}", max = crate::MAX_LINES)]
+    TooManyLines {
+        /// Distinct SKUs in the refused order.
+        skus: usize,
+    },
+    /// A line asks for nothing.
+    #[error("quantity 0 of SKU {sku:?}: a line asks for at least one unit")]
+    ZeroQuantity {
+        /// The SKU of the line.
+        sku: Box<str>,
+    },
+    /// The lines of one SKU add up to more than a line can hold ([`u32::MAX`] units).
+    #[error("the lines of SKU {sku:?} add up to more than {max} units", max = u32::MAX)]
+    QuantityOverflow {
+        /// The SKU whose lines were summed.
+        sku: Box<str>,
+    },
+}
+
+/// The SKU is not in this engine. A row that is not there is never reported as zero stock.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("unknown SKU {sku:?}: add it with add_sku first")]
+pub struct UnknownSku {
+    /// The name that was asked for.
+    pub sku: Box<str>,
+}
+
+/// One line that could not be served, as it stood at the instant of the refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// The SKU that was short.
+    pub sku: Box<str>,
+    /// Units the order asked for, all its lines of this SKU together.
+    pub wanted: u32,
+    /// Units that were available at the instant of the refusal; always less than `wanted`.
+    pub available: u64,
+}
+
+/// Every line that was short, all read at one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortages(pub Vec<Shortage>);
+
+impl std::fmt::Display for Shortages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (i, Shortage { sku, wanted, available }) in self.0.iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            write!(f, "{comma}{sku:?} wanted {wanted}, available {available}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why [`add_sku`](crate::Stockade::add_sku) created no row.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AddSkuError {
+    /// The SKU is empty or too long.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// More than [`MAX_UNITS`](crate::MAX_UNITS).
+    #[error("a row holds at most {max} units", max = crate::MAX_UNITS)]
+    Overflow,
+    /// The row exists; its stock is never overwritten. Use `restock` or `set_available`.
+    #[error("SKU {sku:?} exists; change it with restock, write_off or set_available")]
+    SkuExists {
+        /// The name of the existing row.
+        sku: Box<str>,
+    },
+    /// The engine has no room for another row.
+    #[error("the engine is full: no room for another row")]
+    Full,
+}
+
+/// Why [`restock`](crate::Stockade::restock) added nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RestockError {
+    /// No such row.
+    #[error(transparent)]
+    UnknownSku(#[from] UnknownSku),
+    /// Received units of the row would pass [`MAX_UNITS`](crate::MAX_UNITS).
+    #[error("restocking {units} would bring the units ever received past {max}", max = crate::MAX_UNITS)]
+    Overflow {
+        /// Units that were to be added.
+        units: u64,
+    },
+    /// The row has changed so often that its version counter is at its end.
+    #[error("the row's version counter is at its end; move the stock to a new SKU")]
+    Exhausted,
+}
+
+/// Why [`write_off`](crate::Stockade::write_off) took nothing away.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum WriteOffError {
+    /// No such row.
+    #[error(transparent)]
+    UnknownSku(#[from] UnknownSku),
+    /// Fewer units are available. Held units cannot be written off.
+    #[error("cannot write off {wanted}: {available} available")]
+    Insufficient {
+        /// Units that were to be written off.
+        wanted: u64,
+        /// Units available at the instant of the refusal.
+        available: u64,
+    },
+    /// The row has changed so often that its version counter is at its end.
+    #[error("the row's version counter is at its end; move the stock to a new SKU")]
+    Exhausted,
+}
+
+/// Why [`set_available`](crate::Stockade::set_available) left the row as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SetAvailableError {
+    /// No such row.
+    #[error(transparent)]
+    UnknownSku(#[from] UnknownSku),
+    /// Somebody changed the row since the caller read it.
+    #[error("expected version {expected}, the row is at version {current}: read it again", current = current.version)]
+    VersionConflict {
+        /// The version the caller had read.
+        expected: u64,
+        /// The row as it is.
+        current: crate::Stock,
+    },
+    /// Received units of the row would pass [`MAX_UNITS`](crate::MAX_UNITS).
+    #[error("setting {units} would bring the units ever received past {max}", max = crate::MAX_UNITS)]
+    Overflow {
+        /// The number that was to be set.
+        units: u64,
+    },
+    /// The row has changed so often that its version counter is at its end.
+    #[error("the row's version counter is at its end; move the stock to a new SKU")]
+    Exhausted,
+}
+
+/// Why [`create`](crate::Stockade::create) made no order.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// The id or the lines cannot be taken, whatever the stock.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The order was cancelled; its id is kept and never starts again.
+    #[error("the order is {state}; use a new id")]
+    Closed {
+        /// The state the order is in.
+        state: State,
+    },
+    /// The id is known with other lines. The stored order is not replaced.
+    #[error("this id was used with other lines")]
+    LinesDiffer,
+    /// A line names a SKU that is not in this engine.
+    #[error(transparent)]
+    UnknownSku(#[from] UnknownSku),
+    /// The engine has no room for another order.
+    #[error("the engine is full: no room for another order")]
+    Full,
+}
+
+/// Why [`reserve`](crate::Stockade::reserve) or [`hold`](crate::Stockade::hold) took nothing.
+///
+/// Where several apply the first in this order is the answer: `Invalid`; then, for an id that is
+/// known, `Closed` or `LinesDiffer`; then `UnknownSku`, `Insufficient`, `Exhausted`, `Full`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReserveError {
+    /// The id or the lines cannot be taken, whatever the stock.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The order was cancelled: this is not a yes, and the id never becomes one.
+    #[error("the order is {state}; use a new id")]
+    Closed {
+        /// The state the order is in.
+        state: State,
+    },
+    /// The id is known with other lines.
+    #[error("this id was used with other lines")]
+    LinesDiffer,
+    /// A line names a SKU that is not in this engine.
+    #[error(transparent)]
+    UnknownSku(#[from] UnknownSku),
+    /// At one instant between call and return every line listed here was short.
+    /// Nothing was taken and nothing remembered; the same id may try again.
+    #[error("insufficient stock: {short}")]
+    Insufficient {
+        /// Every short line.
+        short: Shortages,
+    },
+    /// A row has changed 2^44 times, or this created order was refused in a race 2^20 times: a counter that
+    /// must never wrap is at its end.
+    #[error("a counter of the row or the order is at its end; use a new SKU or a new id")]
+    Exhausted,
+    /// The engine has no room for another order.
+    #[error("the engine is full: no room for another order")]
+    Full,
+}
+
+/// Why [`cancel`](crate::Stockade::cancel) gave nothing back.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CancelError {
+    /// The goods have left: a FULFILLED order cannot be cancelled.
+    #[error("cannot cancel: the order is {actual}")]
+    InvalidState {
+        /// The state the order is in.
+        actual: State,
+    },
+}
+
+/// Why [`void`](crate::Stockade::void) neither gave back nor marked.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum VoidError {
+    /// The id is empty or too long, so it cannot be marked.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The goods have left: a FULFILLED order cannot be cancelled.
+    #[error("cannot cancel: the order is {actual}")]
+    InvalidState {
+        /// The state the order is in.
+        actual: State,
+    },
+    /// The engine has no room for the mark.
+    #[error("the engine is full: no room for another order")]
+    Full,
+}
+
+/// Why [`pay`](crate::Stockade::pay) or [`fulfil`](crate::Stockade::fulfil) did not move the order.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AdvanceError {
+    /// No order has this id.
+    #[error("unknown order")]
+    UnknownOrder,
+    /// The order is in a state from which this step is not allowed.
+    #[error("not allowed: the order is {actual}")]
+    InvalidState {
+        /// The state the order is in.
+        actual: State,
+    },
+}
+
+/// Why [`transition`](crate::Stockade::transition) did not move the order.
+///
+/// Where several apply the first in this order is the answer: `NotAllowed`, `UnknownOrder`, `InvalidState`,
+/// `Insufficient`, `Exhausted`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TransitionError {
+    /// No order may ever go from `from` to `to`.
+    #[error("no order goes from {from} to {to}")]
+    NotAllowed {
+        /// The state the caller named as start.
+        from: State,
+        /// The state the caller wanted.
+        to: State,
+    },
+    /// No order has this id.
+    #[error("unknown order")]
+    UnknownOrder,
+    /// The order is not in the state the caller expects; a repeated callback gets this.
+    #[error("expected {expected}, the order is {actual}")]
+    InvalidState {
+        /// The state the caller named as start.
+        expected: State,
+        /// The state the order is in.
+        actual: State,
+    },
+    /// CREATED -> INVENTORY_RESERVED only: the stock was short. The order stays CREATED.
+    #[error("insufficient stock: {short}")]
+    Insufficient {
+        /// Every short line.
+        short: Shortages,
+    },
+    /// CREATED -> INVENTORY_RESERVED only: see [`ReserveError::Exhausted`].
+    #[error("a counter of the row or the order is at its end; use a new SKU or a new id")]
+    Exhausted,
+}
+
+/// What [`Hold::keep`](crate::Hold::keep) answers when there is nothing left to keep.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the order was closed while it was on hold: it is {state}")]
+pub struct HoldClosed {
+    /// The state the order is in.
+    pub state: State,
+}

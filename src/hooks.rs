@@ -1,0 +1,107 @@
+//! The steps of the protocol at which a test can stop a thread or make it panic.
+//!
+//! Only the twin package `tests/hooked` compiles them in (cfg `stockade_hooks`); in a normal build [`step`]
+//! is an empty function. The list of steps is what the code itself names: a step that is not in the list does not
+//! compile, and one that no code passes fails a test.
+
+macro_rules! steps {
+    ($($(#[doc = $doc:literal])* $name:ident,)*) => {
+        /// A point between two atomic operations of a verb.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[cfg_attr(not(stockade_hooks), allow(dead_code))]
+        pub enum Step { $($(#[doc = $doc])* $name,)* }
+
+        impl Step {
+            /// Every step.
+            #[cfg_attr(not(stockade_hooks), allow(dead_code))]
+            pub const ALL: &[Step] = &[$(Step::$name,)*];
+        }
+    };
+}
+
+steps! {
+    /// The arena read the head of its free list.
+    FreeSlotSeen,
+    /// The arena took a run of fresh slots.
+    RunClaimed,
+    /// A record is written, nobody can find it yet.
+    Drafted,
+    /// The order is in the index; no row carries its intent.
+    Published,
+    /// A CREATED order began to take stock.
+    RetryBegun,
+    /// A RESERVED or PAID order began to give back.
+    ReleaseBegun,
+    /// A row and the order's state were read; the intent is not installed.
+    RowSeen,
+    /// A row carries the intent.
+    IntentInstalled,
+    /// Every row carries the intent; nothing is decided.
+    AllInstalled,
+    /// The order is decided; its rows are not finished.
+    Decided,
+    /// A row's final word is computed, not written.
+    RowComputed,
+    /// One row is finished.
+    RowFinished,
+    /// A refused record is marked dead.
+    MarkedDead,
+    /// Stock or order was read for a refusal, the id not looked up again.
+    ShortageSeen,
+    /// A paid, fulfilled or cancelled word is computed, not written.
+    TransitionComputed,
+    /// An edit of a row is entered in the books, the row not changed.
+    EditOpened,
+    /// The row is edited, the books not closed.
+    RowEdited,
+    /// A segment of the index takes no more entries; its copy is not made.
+    SegmentSealed,
+    /// A segment's successors are written, not published.
+    SegmentCopied,
+    /// A segment's successors are published, its own node not switched.
+    ChildrenPublished,
+    /// The node is switched; old memory is not recycled.
+    NodeSwitched,
+}
+
+#[cfg(not(stockade_hooks))]
+#[inline(always)]
+pub(crate) fn step(_: Step) {}
+
+#[cfg(stockade_hooks)]
+pub(crate) use hooked::step;
+#[cfg(stockade_hooks)]
+pub use hooked::with_hook;
+
+#[cfg(stockade_hooks)]
+mod hooked {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::Step;
+
+    thread_local! {
+        static HOOK: RefCell<Option<Rc<dyn Fn(Step)>>> = const { RefCell::new(None) };
+    }
+
+    /// Runs `work`; whenever this thread passes a step meanwhile, `hook` is called, which may block or panic.
+    pub fn with_hook<R>(hook: impl Fn(Step) + 'static, work: impl FnOnce() -> R) -> R {
+        struct Reset;
+        impl Drop for Reset {
+            fn drop(&mut self) {
+                HOOK.set(None);
+            }
+        }
+        HOOK.set(Some(Rc::new(hook)));
+        let _reset = Reset;
+        work()
+    }
+
+    pub(crate) fn step(at: Step) {
+        // Cloned out, so that the hook itself may pass steps, and not during a panic, where a second one aborts.
+        let hook = HOOK.try_with(|hook| hook.borrow().clone()).ok().flatten();
+        if let (Some(hook), false) = (hook, std::thread::panicking()) {
+            hook(at);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A lock-free in-memory engine for reserving stock, seats and slots inside a process.
+//!
+//! Two customers order the last item at the same moment. Somewhere between "look" and "write" is a gap, and
+//! both are told yes. Stockade closes the gap: one of them is told yes, the other is told no, and nobody waits.
+//!
+//! ```
+//! use stockade::{Reserved, ReserveError, Stockade};
+//!
+//! let shop = Stockade::new();
+//! shop.add_sku("mug", 1)?;
+//!
+//! assert!(shop.reserve("order-1", &[("mug", 1)])?.is_new());
+//! assert!(matches!(shop.reserve("order-1", &[("mug", 1)])?, Reserved::Replayed(_))); // a retry has no second effect
+//! assert!(matches!(shop.reserve("order-2", &[("mug", 1)]), Err(ReserveError::Insufficient { .. })));
+//!
+//! let _ = shop.cancel("order-1")?; // gives the mug back, once
+//! assert!(shop.reserve("order-2", &[("mug", 1)])?.is_new());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it promises
+//!
+//! - **Never two yes.** Units promised never exceed units received.
+//! - **Never a false no.** A reserve is refused only if at one instant between its call and its return the stock
+//!   was short.
+//! - **One instant.** Every verb takes effect at one instant over all lines and the order together: the engine is
+//!   linearizable. Each verb's documentation names that instant, its *linearization point*.
+//! - **Once.** A repeated request has one effect, and every repetition learns the same result.
+//! - **Nobody waits.** Every verb is lock-free: a thread that is stopped inside one stops no other thread; the
+//!   others finish its work. This includes growth. (Memory itself comes from the global allocator, which may lock.
+//!   Where the processor has no 128-bit compare-and-swap, [`Stockade::is_lock_free`] says so.)
+//!
+//! # Where to start reading
+//!
+//! `layout.rs` (the packed words), `state.rs` (an order's life), `row.rs`, then `protocol.rs`, where everything
+//! happens; `table.rs` finds orders by id, `verbs/` is what users call. `sync.rs` holds the memory orderings.
+
+mod answer;
+mod arena;
+mod engine;
+mod error;
+mod layout;
+mod protocol;
+mod record;
+mod request;
+mod row;
+mod state;
+mod stats;
+mod sync;
+mod table;
+mod verbs;
+
+#[cfg(stockade_hooks)]
+pub mod hooks;
+#[cfg(not(stockade_hooks))]
+mod hooks;
+
+#[cfg(stockade_loom)]
+pub use sync::model;
+
+pub use answer::{Advanced, CancelReason, Cancelled, Created, Line, Order, Reservation, Reserved, Sku, State, Stock};
+pub use engine::Stockade;
+pub use error::{
+    AddSkuError, AdvanceError, CancelError, CreateError, HoldClosed, Invalid, ReserveError, RestockError,
+    SetAvailableError, Shortage, Shortages, TransitionError, UnknownSku, VoidError, WriteOffError,
+};
+pub use layout::{MAX_KEY_BYTES, MAX_LINES, MAX_UNITS};
+pub use request::SkuRef;
+pub use stats::{OrdersByState, Refusals, Stats};
+pub use verbs::{Audit, Balance, Hold};

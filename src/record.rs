@@ -1,0 +1,252 @@
+//! The order record: one cache line that is an order, its id, its lines, and the descriptor of what is being done
+//! to it.
+//!
+//! | word | content |
+//! | --- | --- |
+//! | 0 | state word ([`OrderWord`]) |
+//! | 1 | bytes of the id 8, lines 13, next record 28 (the arena's free list uses this word too) |
+//! | 2..8 | the id, eight bytes a word, then the lines, one a word |
+//!
+//! 36 bytes of id and one line fill exactly one record. What does not fit goes on in further records, which are
+//! VACANT orders. Everything but word 0 is written before the record is published and never changed while it
+//! is an order.
+//!
+//! A reader may hold the slot of a record that has been recycled under it. It may read whatever it finds there, but
+//! must look at word 0 *afterwards*, and believe what it read only if the tag is still the one it expects.
+
+use crate::arena::{Arena, Full, Slot};
+use crate::layout::{Field, SLOT_BITS};
+use crate::state::{OrderWord, Phase};
+use crate::sync::{Data, Word};
+
+const PAYLOAD: usize = 6;
+
+const ID_BYTES: Field = Field::lowest(8);
+const LINES: Field = ID_BYTES.then(13);
+const NEXT: Field = LINES.then(SLOT_BITS);
+
+/// 64 bytes, on a cache line of its own.
+#[derive(Debug, Default)]
+#[cfg_attr(not(stockade_loom), derive(bytemuck::Zeroable))]
+#[repr(C, align(64))]
+pub(crate) struct Record {
+    state: Word,
+    head: Word,
+    payload: [Data; PAYLOAD],
+}
+
+#[cfg(not(stockade_loom))]
+const _: () = assert!(size_of::<Record>() == 64);
+
+impl Slot for Record {
+    #[cfg(not(stockade_loom))]
+    fn chunk(len: usize) -> Option<Box<[Self]>> {
+        bytemuck::try_zeroed_slice_box(len).ok()
+    }
+
+    #[cfg(stockade_loom)]
+    fn chunk(len: usize) -> Option<Box<[Self]>> {
+        Some((0..len).map(|_| Record::default()).collect())
+    }
+
+    fn link(&self) -> &Word {
+        &self.head
+    }
+}
+
+impl Record {
+    #[inline]
+    pub(crate) fn state(&self) -> OrderWord {
+        OrderWord(self.state.load())
+    }
+
+    /// Moves the state word on if it is still `from`.
+    #[inline]
+    pub(crate) fn advance(&self, from: OrderWord, to: OrderWord) -> bool {
+        self.state.compare_exchange(from.0, to.0).is_ok()
+    }
+}
+
+/// One line as the engine keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RowLine {
+    pub(crate) row: u32,
+    pub(crate) quantity: u32,
+}
+
+impl RowLine {
+    fn pack(self) -> u64 {
+        u64::from(self.row) << 32 | u64::from(self.quantity)
+    }
+
+    fn unpack(word: u64) -> Self {
+        RowLine { row: (word >> 32) as u32, quantity: word as u32 }
+    }
+}
+
+/// A key eight bytes a word, the last one filled up with zeros.
+pub(crate) fn key_words(key: &str) -> impl Iterator<Item = u64> + '_ {
+    key.as_bytes().chunks(8).map(|chunk| {
+        let mut bytes = [0; 8];
+        bytes[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(bytes)
+    })
+}
+
+/// All order records.
+pub(crate) struct Records(pub(crate) Arena<Record>);
+
+impl Records {
+    /// Writes a record that nobody else can find yet; its state is `phase` under the slot's current tag.
+    pub(crate) fn draft(&self, id: &str, lines: &[RowLine], phase: Phase, version: u64) -> Result<Draft<'_>, Full> {
+        let draft = Draft { records: self, slot: self.0.alloc()? };
+        let first = self.0.get(draft.slot);
+        first.head.store(0);
+        let mut last = first;
+        let mut at = 0;
+        for word in key_words(id).chain(lines.iter().map(|line| line.pack())) {
+            if at == PAYLOAD {
+                let more = self.0.alloc()?;
+                let next = self.0.get(more);
+                next.head.store(0);
+                last.head.store(NEXT.set(last.head.load(), u64::from(more)));
+                last = next;
+                at = 0;
+            }
+            last.payload[at].store(word);
+            at += 1;
+        }
+        let head = ID_BYTES.set(first.head.load(), id.len() as u64);
+        first.head.store(LINES.set(head, lines.len() as u64));
+        first.state.store(OrderWord::new(phase, first.state().tag(), version).0);
+        Ok(draft)
+    }
+
+    /// Gives a dead record and its continuations back. Only by the one thread that took it out of the index.
+    pub(crate) fn recycle(&self, slot: u32) {
+        let mut slot = slot;
+        while slot != 0 {
+            let record = self.0.get(slot);
+            let next = NEXT.get(record.head.load()) as u32;
+            // The tag moves on before anything else is changed, so that who still reads this record notices.
+            let vacant = record.state().begin(Phase::Vacant);
+            record.state.store(vacant.0);
+            if vacant.tag() < crate::layout::RETIRED_TAG {
+                self.0.free(slot);
+            }
+            slot = next;
+        }
+    }
+
+    pub(crate) fn get(&self, slot: u32) -> &Record {
+        self.0.get(slot)
+    }
+
+    pub(crate) fn has_id(&self, slot: u32, id: &str) -> bool {
+        let mut payload = Payload::new(self, slot);
+        ID_BYTES.get(payload.head) == id.len() as u64 && key_words(id).all(|word| payload.next() == word)
+    }
+
+    pub(crate) fn id(&self, slot: u32) -> Vec<u8> {
+        let mut payload = Payload::new(self, slot);
+        let len = ID_BYTES.get(payload.head) as usize;
+        let mut bytes: Vec<u8> = (0..len.div_ceil(8)).flat_map(|_| payload.next().to_le_bytes()).collect();
+        bytes.truncate(len);
+        bytes
+    }
+
+    pub(crate) fn lines(&self, slot: u32) -> Lines<'_> {
+        let mut payload = Payload::new(self, slot);
+        payload.skip((ID_BYTES.get(payload.head) as usize).div_ceil(8));
+        let left = LINES.get(payload.head) as usize;
+        Lines { payload, left }
+    }
+}
+
+/// Reads a record's payload word by word, through all its continuations.
+struct Payload<'a> {
+    records: &'a Records,
+    head: u64,
+    record: &'a Record,
+    at: usize,
+}
+
+impl<'a> Payload<'a> {
+    fn new(records: &'a Records, slot: u32) -> Self {
+        let record = records.0.get(slot);
+        Payload { records, head: record.head.load(), record, at: 0 }
+    }
+
+    #[inline]
+    fn next(&mut self) -> u64 {
+        if self.at == PAYLOAD {
+            self.record = self.records.0.get(NEXT.get(self.record.head.load()) as u32);
+            self.at = 0;
+        }
+        self.at += 1;
+        self.record.payload[self.at - 1].load()
+    }
+
+    fn skip(&mut self, words: usize) {
+        if words <= PAYLOAD {
+            self.at = words;
+        } else {
+            for _ in 0..words {
+                self.next();
+            }
+        }
+    }
+}
+
+/// The lines of an order, in ascending row order.
+pub(crate) struct Lines<'a> {
+    payload: Payload<'a>,
+    left: usize,
+}
+
+impl Iterator for Lines<'_> {
+    type Item = RowLine;
+
+    #[inline]
+    fn next(&mut self) -> Option<RowLine> {
+        self.left = self.left.checked_sub(1)?;
+        Some(RowLine::unpack(self.payload.next()))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Lines<'_> {}
+
+/// A record that is not published: dropped, its memory is free again, also when a panic drops it.
+pub(crate) struct Draft<'a> {
+    records: &'a Records,
+    pub(crate) slot: u32,
+}
+
+impl Draft<'_> {
+    pub(crate) fn record(&self) -> &Record {
+        self.records.get(self.slot)
+    }
+
+    /// Gives the reason of a draft that is CANCELLED.
+    pub(crate) fn explain(&self, reason: crate::CancelReason) {
+        let record = self.record();
+        record.state.store(record.state().because(reason).0);
+    }
+
+    /// The record is in the index now and belongs to everybody.
+    pub(crate) fn publish(self) -> u32 {
+        let slot = self.slot;
+        std::mem::forget(self);
+        slot
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        self.records.recycle(self.slot);
+    }
+}

@@ -1,0 +1,178 @@
+//! Counts of what happened, kept so that counting costs next to nothing: each thread adds to a shard of its own,
+//! and a reader adds the shards up.
+//!
+//! The counts are exact once nothing is running. While threads run, a count may lag behind what it counts.
+
+use crossbeam_utils::CachePadded;
+
+use crate::state::{OrderWord, Phase};
+use crate::sync::{Counter, SHARDS, shard};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    Row,
+    LostCas,
+    Helped,
+    Replay,
+    Created,
+    /// A reserve of an id that was not known was accepted.
+    Reserved,
+    /// A reserve of a CREATED order was accepted.
+    CreatedReserved,
+    Paid,
+    Fulfilled,
+    CreatedCancelled,
+    ReservedCancelled,
+    PaidCancelled,
+    /// An unknown id was marked CANCELLED.
+    Marked,
+    Insufficient,
+    LinesDiffer,
+    Closed,
+    UnknownSku,
+    UnknownOrder,
+    SkuExists,
+    Invalid,
+    Overflow,
+    VersionConflict,
+    InvalidState,
+    Full,
+}
+
+const EVENTS: usize = Event::Full as usize + 1;
+
+impl Event {
+    /// The transition from one state word to the next, if users see it.
+    pub(crate) fn of(from: OrderWord, to: OrderWord) -> Option<Event> {
+        Some(match (from.phase(), to.phase()) {
+            (Phase::Reserving, Phase::Reserved) => Event::Reserved,
+            (Phase::Retrying, Phase::Reserved) => Event::CreatedReserved,
+            (Phase::Releasing, _) => Event::ReservedCancelled,
+            (Phase::ReleasingPaid, _) => Event::PaidCancelled,
+            (Phase::Created, Phase::Cancelled) => Event::CreatedCancelled,
+            (_, Phase::Paid) => Event::Paid,
+            (_, Phase::Fulfilled) => Event::Fulfilled,
+            _ => return None,
+        })
+    }
+}
+
+/// The counters of one engine.
+pub(crate) struct Tally {
+    shards: Box<[CachePadded<[Counter; EVENTS]>]>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally { shards: (0..SHARDS).map(|_| CachePadded::new(std::array::from_fn(|_| Counter::default()))).collect() }
+    }
+}
+
+impl Tally {
+    #[inline]
+    pub(crate) fn add(&self, event: Event) {
+        self.shards[shard()][event as usize].add(1);
+    }
+
+    fn get(&self, event: Event) -> u64 {
+        self.shards.iter().map(|shard| shard[event as usize].get()).sum()
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        let count = |event| self.get(event);
+        let created = [Event::CreatedReserved, Event::CreatedCancelled].map(count).iter().sum();
+        let reserved = [Event::Paid, Event::ReservedCancelled].map(count).iter().sum();
+        let paid = [Event::Fulfilled, Event::PaidCancelled].map(count).iter().sum();
+        let cancelled = [Event::CreatedCancelled, Event::ReservedCancelled, Event::PaidCancelled, Event::Marked];
+        Stats {
+            rows: count(Event::Row),
+            // A thread may have counted where an order went, and another not yet where it came from.
+            orders: OrdersByState {
+                created: count(Event::Created).saturating_sub(created),
+                inventory_reserved: (count(Event::Reserved) + count(Event::CreatedReserved)).saturating_sub(reserved),
+                paid: count(Event::Paid).saturating_sub(paid),
+                fulfilled: count(Event::Fulfilled),
+                cancelled: cancelled.map(count).iter().sum(),
+            },
+            lost_cas: count(Event::LostCas),
+            helped: count(Event::Helped),
+            replays: count(Event::Replay),
+            refusals: Refusals {
+                insufficient: count(Event::Insufficient),
+                lines_differ: count(Event::LinesDiffer),
+                closed: count(Event::Closed),
+                unknown_sku: count(Event::UnknownSku),
+                unknown_order: count(Event::UnknownOrder),
+                sku_exists: count(Event::SkuExists),
+                invalid: count(Event::Invalid),
+                overflow: count(Event::Overflow),
+                version_conflict: count(Event::VersionConflict),
+                invalid_state: count(Event::InvalidState),
+                full: count(Event::Full),
+            },
+        }
+    }
+}
+
+/// What [`Stockade::stats`](crate::Stockade::stats) tells: counts since the engine was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Stock rows.
+    pub rows: u64,
+    /// Orders, by the state they are in now.
+    pub orders: OrdersByState,
+    /// Compare-and-swaps on rows that found the row changed and were tried again.
+    pub lost_cas: u64,
+    /// Operations of other threads that had to be finished first.
+    pub helped: u64,
+    /// Requests that were answered with the result of an earlier, equal one.
+    pub replays: u64,
+    /// Requests that were refused, by kind.
+    pub refusals: Refusals,
+}
+
+/// Numbers of orders by state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OrdersByState {
+    /// CREATED.
+    pub created: u64,
+    /// INVENTORY_RESERVED.
+    pub inventory_reserved: u64,
+    /// PAID.
+    pub paid: u64,
+    /// FULFILLED.
+    pub fulfilled: u64,
+    /// CANCELLED, ids marked by `void` included.
+    pub cancelled: u64,
+}
+
+/// Numbers of refusals by kind, over all verbs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusals {
+    /// Not enough available.
+    pub insufficient: u64,
+    /// A known id with other lines.
+    pub lines_differ: u64,
+    /// A request for a cancelled order.
+    pub closed: u64,
+    /// A SKU that is not in the engine.
+    pub unknown_sku: u64,
+    /// A step of an order that is not known (`cancel` answers that without refusing).
+    pub unknown_order: u64,
+    /// A row that was there already.
+    pub sku_exists: u64,
+    /// Ids, lines, quantities or transitions that cannot be taken at all.
+    pub invalid: u64,
+    /// More units than a row can ever receive.
+    pub overflow: u64,
+    /// `set_available` with a version that was no longer the row's.
+    pub version_conflict: u64,
+    /// A step the order's state does not allow.
+    pub invalid_state: u64,
+    /// No room, or a counter at its end.
+    pub full: u64,
+}

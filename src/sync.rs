@@ -1,0 +1,326 @@
+//! The atomics, and the one place where memory orderings are chosen: the only file that names
+//! `std::sync::atomic`, `portable_atomic` or loom.
+//!
+//! The promise every other file relies on: *whoever reads a value written here also sees everything its
+//! writer had written or seen before.* Loads are Acquire, stores Release, read-modify-writes AcqRel (on
+//! failure Acquire), without exception, so no call site has an ordering to get wrong. On x86-64 these loads
+//! and stores cost nothing extra, and a locked instruction is a full barrier anyway. Statistics
+//! ([`Counter`]) carry no such promise and are relaxed.
+//!
+//! | type | used for |
+//! | --- | --- |
+//! | [`Word`] | 64-bit words that threads race on: order states, index cells, list heads |
+//! | [`WideWord`] | the stock row, 128 bit (64 in the loom build, which has no wider atomics) |
+//! | [`Data`] | ids, lines: written by one thread before a record is published, read by many afterwards |
+//! | [`Lazy`] | memory that is allocated by whoever needs it first, without a lock |
+//! | [`Counter`] | statistics |
+//!
+//! In the loom build (`loom-tests/`) the same types are loom's. loom explores too little when a word is
+//! loaded before it is changed (tokio-rs/loom#392), so there `Word::load` can be a read-modify-write:
+//! see [`model`].
+
+#[cfg(not(stockade_loom))]
+pub(crate) use real::*;
+#[cfg(stockade_loom)]
+pub(crate) use simulated::*;
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A statistic: relaxed, never part of a decision, in the loom build invisible to loom.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline]
+    pub(crate) fn add(&self, n: u64) {
+        self.0.fetch_add(n, Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// A number nobody else in this process has been given (until four billion have).
+pub(crate) fn serial() -> u32 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Relaxed) as u32
+}
+
+/// Parts into which counters and fresh memory are divided so that threads do not share a cache line for them.
+#[cfg(not(stockade_loom))]
+pub(crate) const SHARDS: usize = 32;
+#[cfg(stockade_loom)]
+pub(crate) const SHARDS: usize = 4;
+
+#[cfg(not(stockade_loom))]
+mod real {
+    use std::cell::Cell;
+    use std::sync::atomic::{
+        AtomicU32, AtomicU64,
+        Ordering::{AcqRel, Acquire, Relaxed, Release},
+    };
+
+    use bytemuck::Zeroable;
+    use portable_atomic::AtomicU128;
+
+    /// The bits of a [`WideWord`].
+    pub(crate) type Wide = u128;
+
+    #[derive(Debug, Default, Zeroable)]
+    #[repr(transparent)]
+    pub(crate) struct Word(AtomicU64);
+
+    impl Word {
+        pub(crate) const fn new(value: u64) -> Self {
+            Word(AtomicU64::new(value))
+        }
+
+        #[inline]
+        pub(crate) fn load(&self) -> u64 {
+            self.0.load(Acquire)
+        }
+
+        #[inline]
+        pub(crate) fn store(&self, value: u64) {
+            self.0.store(value, Release);
+        }
+
+        #[inline]
+        pub(crate) fn compare_exchange(&self, old: u64, new: u64) -> Result<u64, u64> {
+            self.0.compare_exchange(old, new, AcqRel, Acquire)
+        }
+
+        #[inline]
+        pub(crate) fn fetch_max(&self, value: u64) -> u64 {
+            self.0.fetch_max(value, AcqRel)
+        }
+    }
+
+    #[derive(Debug, Default, Zeroable)]
+    #[repr(transparent)]
+    pub(crate) struct Data(AtomicU64);
+
+    impl Data {
+        #[inline]
+        pub(crate) fn load(&self) -> u64 {
+            self.0.load(Acquire)
+        }
+
+        #[inline]
+        pub(crate) fn store(&self, value: u64) {
+            self.0.store(value, Release);
+        }
+    }
+
+    #[derive(Debug, Default)]
+    pub(crate) struct WideWord(AtomicU128);
+
+    impl WideWord {
+        #[inline]
+        pub(crate) fn load(&self) -> Wide {
+            self.0.load(Acquire)
+        }
+
+        #[inline]
+        pub(crate) fn store(&self, value: Wide) {
+            self.0.store(value, Release);
+        }
+
+        #[inline]
+        pub(crate) fn compare_exchange(&self, old: Wide, new: Wide) -> Result<Wide, Wide> {
+            self.0.compare_exchange(old, new, AcqRel, Acquire)
+        }
+
+        pub(crate) fn is_lock_free() -> bool {
+            AtomicU128::is_lock_free()
+        }
+    }
+
+    /// Set once, by whoever is first; the others' value is dropped. Lock-free (a pointer and one CAS).
+    #[derive(Debug)]
+    pub(crate) struct Lazy<T>(once_cell::race::OnceBox<T>);
+
+    impl<T> Lazy<T> {
+        pub(crate) const fn new() -> Self {
+            Lazy(once_cell::race::OnceBox::new())
+        }
+
+        #[inline]
+        pub(crate) fn get(&self) -> Option<&T> {
+            self.0.get()
+        }
+
+        pub(crate) fn get_or_try_init<E>(&self, init: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+            self.0.get_or_try_init(|| init().map(Box::new))
+        }
+    }
+
+    /// Which of the [`SHARDS`](super::SHARDS) the calling thread uses.
+    #[inline]
+    pub(crate) fn shard() -> usize {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        thread_local! {
+            static MINE: Cell<u32> = const { Cell::new(u32::MAX) };
+        }
+        // A thread that is already being torn down has no thread-local storage any more: any shard will do.
+        MINE.try_with(|mine| {
+            if mine.get() == u32::MAX {
+                mine.set(NEXT.fetch_add(1, Relaxed) % super::SHARDS as u32);
+            }
+            mine.get() as usize
+        })
+        .unwrap_or(0)
+    }
+}
+
+#[cfg(stockade_loom)]
+mod simulated {
+    use std::cell::Cell;
+    use std::sync::OnceLock;
+
+    use loom::sync::atomic::{
+        AtomicU64,
+        Ordering::{AcqRel, Acquire, Release},
+    };
+
+    pub(crate) type Wide = u64;
+
+    use super::model;
+
+    #[derive(Debug, Default)]
+    pub(crate) struct Word(AtomicU64);
+
+    impl Word {
+        pub(crate) fn new(value: u64) -> Self {
+            Word(AtomicU64::new(value))
+        }
+
+        pub(crate) fn load(&self) -> u64 {
+            model::load(&self.0)
+        }
+
+        pub(crate) fn store(&self, value: u64) {
+            self.0.store(value, Release);
+        }
+
+        pub(crate) fn compare_exchange(&self, old: u64, new: u64) -> Result<u64, u64> {
+            model::compare_exchange(&self.0, old, new)
+        }
+
+        pub(crate) fn fetch_max(&self, value: u64) -> u64 {
+            self.0.fetch_max(value, AcqRel)
+        }
+    }
+
+    pub(crate) type WideWord = Word;
+
+    impl Word {
+        pub(crate) fn is_lock_free() -> bool {
+            true
+        }
+    }
+
+    #[derive(Debug, Default)]
+    pub(crate) struct Data(AtomicU64);
+
+    impl Data {
+        pub(crate) fn load(&self) -> u64 {
+            self.0.load(Acquire)
+        }
+
+        pub(crate) fn store(&self, value: u64) {
+            self.0.store(value, Release);
+        }
+    }
+
+    /// `ready` is what loom sees; the value itself is in place before `ready` says so.
+    #[derive(Debug)]
+    pub(crate) struct Lazy<T> {
+        ready: AtomicU64,
+        value: OnceLock<T>,
+    }
+
+    impl<T> Lazy<T> {
+        pub(crate) fn new() -> Self {
+            Lazy { ready: AtomicU64::new(0), value: OnceLock::new() }
+        }
+
+        pub(crate) fn get(&self) -> Option<&T> {
+            if self.ready.load(Acquire) == 1 { self.value.get() } else { None }
+        }
+
+        pub(crate) fn get_or_try_init<E>(&self, init: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+            if let Some(value) = self.get() {
+                return Ok(value);
+            }
+            let mine = init()?;
+            // loom switches threads only at its own operations, so the exchange and the set are one step.
+            let _ = self.ready.compare_exchange(0, 1, AcqRel, Acquire);
+            Ok(self.value.get_or_init(|| mine))
+        }
+    }
+
+    loom::thread_local! {
+        static MINE: Cell<usize> = Cell::new(0);
+    }
+
+    pub(crate) fn shard() -> usize {
+        MINE.with(Cell::get)
+    }
+
+    pub(super) fn set_shard(shard: usize) {
+        MINE.with(|mine| mine.set(shard));
+    }
+}
+
+/// How the loom build loads a [`Word`]; set by a model before it starts.
+#[cfg(stockade_loom)]
+pub mod model {
+    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+    use loom::sync::atomic::{
+        AtomicU64,
+        Ordering::{AcqRel, Acquire},
+    };
+
+    /// What a build of a model looks for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Loads {
+        /// Loads are `fetch_or(0)`: loom then tries every interleaving, but each load sees the newest value.
+        Interleavings,
+        /// Loads are plain: loom lets them see every value the memory model allows, but skips interleavings.
+        Orderings,
+        /// A shim that is broken on purpose, for the canaries: a compare-exchange that loads, then stores.
+        Broken,
+    }
+
+    static LOADS: AtomicU8 = AtomicU8::new(0);
+
+    /// Chooses how the models that follow load words. Models of one process run one after another.
+    pub fn set_loads(loads: Loads) {
+        LOADS.store(loads as u8, Relaxed);
+    }
+
+    /// Gives the calling loom thread memory and counters of its own, so that threads do not meet there.
+    pub fn set_shard(shard: usize) {
+        super::simulated::set_shard(shard);
+    }
+
+    pub(super) fn load(word: &AtomicU64) -> u64 {
+        if LOADS.load(Relaxed) == Loads::Interleavings as u8 { word.fetch_or(0, AcqRel) } else { word.load(Acquire) }
+    }
+
+    pub(super) fn compare_exchange(word: &AtomicU64, old: u64, new: u64) -> Result<u64, u64> {
+        if LOADS.load(Relaxed) != Loads::Broken as u8 {
+            return word.compare_exchange(old, new, AcqRel, Acquire);
+        }
+        match word.fetch_or(0, AcqRel) {
+            seen if seen == old => {
+                word.store(new, loom::sync::atomic::Ordering::Release);
+                Ok(old)
+            }
+            seen => Err(seen),
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! The index from keys to slots: a lock-free hash table that grows one small segment at a time.
+//!
+//! The table is a tree of nodes, addressed by the leading bits of the hash (extendible hashing: Fagin, Nievergelt,
+//! Pippenger and Strong, 1979). A node is nothing, a leaf with one segment, or split into two. A segment is an
+//! open-addressed array of cells, and a cell goes only one way: EMPTY, then for good an ENTRY or SEALED.
+//!
+//! ```text
+//! node (depth 1, prefix 0) ── leaf ──> segment: [ ] [e] [e] [ ] ...
+//! node (depth 1, prefix 1) ── split ─> nodes (2, 2) and (2, 3)
+//! ```
+//!
+//! *Insert* writes the first EMPTY cell of the key's probe sequence by CAS, so two inserts of one key meet
+//! at one cell. *Remove* does not exist: an entry whose record is garbage is passed over, and is left behind when
+//! its segment is *rewritten*, which happens when an insert finds the segment crowded:
+//!
+//! 1. Seal every EMPTY cell. From here on the segment does not change.
+//! 2. Agree, by CAS on the segment's head word, on one new segment or two.
+//! 3. Copy the live entries into private segments; publish each by CAS on its node.
+//! 4. Recycle the old segment and the records that were left behind.
+//!
+//! Any thread can do any of the steps for any other, so nobody waits for growth: a find reads the sealed
+//! segment, an insert helps to rewrite it. A rewrite moves at most 512 entries, however large the table is.
+//!
+//! Segments are reused at once. What protects a thread that still looks at one: a segment's *generation* is part of
+//! its EMPTY cells and of the node that names it. A stale insert finds no EMPTY cell of its generation; a find
+//! believes what it saw only if the node still names that generation afterwards.
+
+use crate::arena::{Arena, Full, Slot};
+use crate::hooks::{Step, step};
+use crate::layout::{Field, SLOT_BITS};
+use crate::sync::{Lazy, Word};
+
+#[cfg(not(stockade_loom))]
+const POSITION_BITS: u32 = 9;
+#[cfg(stockade_loom)]
+const POSITION_BITS: u32 = 2;
+const CELLS: usize = 1 << POSITION_BITS;
+/// An insert that finds no room within this many cells has the segment rewritten.
+const CROWDED: usize = if CELLS < 64 { CELLS } else { 64 };
+/// A crowded segment with this many dead entries is cleaned rather than split.
+const WORTH_CLEANING: usize = CELLS / 4;
+
+/// Hash bits kept in a cell: the path through the tree, then the position within the segment.
+const FINGERPRINT_BITS: u32 = 34;
+const MAX_DEPTH: u32 = FINGERPRINT_BITS - POSITION_BITS;
+
+const KIND: Field = Field::lowest(2);
+const CELL_SLOT: Field = KIND.then(SLOT_BITS);
+const FINGERPRINT: Field = CELL_SLOT.then(FINGERPRINT_BITS);
+const EMPTY: u64 = 0;
+const SEALED: u64 = 1;
+const ENTRY: u64 = 2;
+/// Of an EMPTY or SEALED cell.
+const CELL_GENERATION: Field = KIND.then(40);
+
+const ABSENT: u64 = 0;
+const LEAF: u64 = 1;
+const SPLIT: u64 = 2;
+const NODE_SEGMENT: Field = KIND.then(22);
+const NODE_GENERATION: Field = NODE_SEGMENT.then(40);
+
+/// Of a segment's head word.
+const GENERATION: Field = Field::lowest(40);
+const VERDICT: Field = GENERATION.then(2);
+const UNDECIDED: u64 = 0;
+const CLEAN: u64 = 1;
+const DIVIDE: u64 = 2;
+
+#[cfg_attr(not(stockade_loom), derive(bytemuck::Zeroable))]
+pub(crate) struct Segment {
+    /// Generation, and whether the next rewrite cleans or divides.
+    head: Word,
+    link: Word,
+    cells: [Word; CELLS],
+}
+
+#[cfg(not(stockade_loom))]
+const _: () = assert!(size_of::<Segment>() == 4096 + 16);
+
+impl Slot for Segment {
+    #[cfg(not(stockade_loom))]
+    fn chunk(len: usize) -> Option<Box<[Self]>> {
+        bytemuck::try_zeroed_slice_box(len).ok()
+    }
+
+    #[cfg(stockade_loom)]
+    fn chunk(len: usize) -> Option<Box<[Self]>> {
+        let segment = || Segment { head: Word::new(0), link: Word::new(0), cells: Default::default() };
+        Some((0..len).map(|_| segment()).collect())
+    }
+
+    fn link(&self) -> &Word {
+        &self.link
+    }
+}
+
+/// What the table must know about the records its entries name.
+pub(crate) trait Entries {
+    /// Whether the record is of no use to anybody, for good.
+    fn is_garbage(&self, slot: u32) -> bool;
+    /// Takes back a garbage record that no find can reach any more.
+    fn recycle(&self, slot: u32);
+}
+
+pub(crate) struct Table {
+    root: Word,
+    /// The nodes of depth 1 and more, one array for each depth.
+    levels: [Lazy<Box<[Word]>>; MAX_DEPTH as usize],
+    /// Where to start looking: no deeper leaf is known to be missing from here. Any value is right.
+    depth_hint: Word,
+    segments: Arena<Segment>,
+}
+
+/// A leaf as one thread saw it.
+struct Leaf<'a> {
+    depth: u32,
+    node: &'a Word,
+    seen: u64,
+    segment: &'a Segment,
+    generation: u64,
+}
+
+/// How a search of one segment ended.
+enum Search<'a, R> {
+    /// At an entry that matches.
+    Found(R),
+    /// At the first EMPTY cell: the key is not here. `distance` cells lie between it and the key's place.
+    Empty { cell: &'a Word, distance: usize },
+    /// The key is not here, and it cannot come here any more: no cell is EMPTY.
+    NoRoom,
+    /// At a cell of another generation: the segment serves elsewhere by now.
+    Stale,
+}
+
+impl Table {
+    pub(crate) fn new() -> Self {
+        let segments = Arena::new(NODE_SEGMENT.max());
+        // The first slot of a new arena: its chunk is there, its cells are EMPTY of generation 0.
+        let first = segments.alloc().map_or(1, u64::from);
+        Table {
+            root: Word::new(NODE_SEGMENT.set(LEAF, first)),
+            levels: std::array::from_fn(|_| Lazy::new()),
+            depth_hint: Word::new(0),
+            segments,
+        }
+    }
+
+    /// What `matches` makes of the entry of a key with this hash, if it accepts one. Lock-free, writes nothing.
+    ///
+    /// `None` was true at one instant during the call, and so was `Some`: the entry was in the table after `matches`
+    /// had looked at its record.
+    pub(crate) fn find<R>(&self, hash: u64, mut matches: impl FnMut(u32) -> Option<R>) -> Option<R> {
+        let mut depth = self.depth_hint.load() as u32;
+        loop {
+            let leaf = self.leaf(hash, depth);
+            let found = match search(&leaf, hash, &mut matches) {
+                Search::Found(it) => Some(it),
+                Search::Empty { .. } => None,
+                Search::Stale => continue,
+                // Unless somebody has begun to use the leaf's successor, nobody has put the key elsewhere.
+                Search::NoRoom if self.is_absent(leaf.depth + 1, hash) => None,
+                Search::NoRoom => {
+                    depth = leaf.depth + 1;
+                    continue;
+                }
+            };
+            if leaf.is_current() {
+                return found;
+            }
+        }
+    }
+
+    /// Enters `slot` unless `matches` accepts an entry that is there: then that, and nothing changes. Lock-free.
+    ///
+    /// Linearization point: the CAS on an EMPTY cell.
+    pub(crate) fn insert<R>(
+        &self,
+        hash: u64,
+        slot: u32,
+        entries: &impl Entries,
+        mut matches: impl FnMut(u32) -> Option<R>,
+    ) -> Result<Option<R>, Full> {
+        let entry = FINGERPRINT.set(CELL_SLOT.set(ENTRY, u64::from(slot)), fingerprint(hash));
+        loop {
+            let leaf = self.leaf(hash, self.depth_hint.load() as u32);
+            match search(&leaf, hash, &mut matches) {
+                Search::Found(it) if leaf.is_current() => return Ok(Some(it)),
+                Search::Empty { cell, distance } if distance < CROWDED => {
+                    if cell.compare_exchange(empty(leaf.generation), entry).is_ok() {
+                        return Ok(None);
+                    }
+                }
+                Search::Empty { .. } | Search::NoRoom => self.rewrite(&leaf, hash, entries)?,
+                Search::Found(_) | Search::Stale => {}
+            }
+        }
+    }
+
+    /// What `read` makes of the entries in the leaf that holds hash `from`, from there on, and the hash at which the
+    /// next leaf begins. Calling it from 0 until there is no next visits every entry that was in the table all the
+    /// time once, and every other at most once. The entries were in the table after `read` had looked at them.
+    pub(crate) fn visit<R>(&self, from: u64, read: impl Fn(u32) -> Option<R>) -> (Vec<R>, Option<u64>) {
+        let mut depth = self.depth_hint.load() as u32;
+        loop {
+            let leaf = self.leaf(from, depth);
+            let cells = leaf.segment.cells.iter().map(Word::load);
+            let entries: Vec<u64> = cells.filter(|cell| KIND.get(*cell) == ENTRY).collect();
+            // A successor that is in use knows more than this leaf: go by the successors' ranges then.
+            let below = leaf.depth + 1;
+            let undivided = self.is_absent(below, from) && self.is_absent(below, sibling(from, below));
+            if !undivided && !self.is_absent(below, from) {
+                depth = below;
+                continue;
+            }
+            let range = if undivided { leaf.depth } else { below };
+            let next = path(from, range) + 1;
+            let end = if next >> range == 0 { next << (64 - range) } else { 0 };
+            let inside = |cell: &u64| {
+                let at = FINGERPRINT.get(*cell);
+                at >= fingerprint(from) && (end == 0 || at < fingerprint(end))
+            };
+            let entries = entries.into_iter().filter(inside);
+            let visited = entries.filter_map(|cell| read(CELL_SLOT.get(cell) as u32)).collect();
+            if leaf.is_current() {
+                return (visited, (end != 0).then_some(end));
+            }
+        }
+    }
+
+    /// The leaf for a hash, looking at `depth` first.
+    fn leaf(&self, hash: u64, depth: u32) -> Leaf<'_> {
+        let mut depth = depth;
+        loop {
+            let node = self.node(depth, hash);
+            let seen = node.map_or(ABSENT, Word::load);
+            match (KIND.get(seen), node) {
+                (LEAF, Some(node)) => {
+                    let segment = self.segments.get(NODE_SEGMENT.get(seen) as u32);
+                    return Leaf { depth, node, seen, segment, generation: NODE_GENERATION.get(seen) };
+                }
+                (SPLIT, _) => depth += 1,
+                _ => depth = depth.saturating_sub(1),
+            }
+        }
+    }
+
+    fn node(&self, depth: u32, hash: u64) -> Option<&Word> {
+        match depth.checked_sub(1) {
+            None => Some(&self.root),
+            Some(level) => self.levels.get(level as usize)?.get()?.get(path(hash, depth) as usize),
+        }
+    }
+
+    fn is_absent(&self, depth: u32, hash: u64) -> bool {
+        self.node(depth, hash).is_none_or(|node| KIND.get(node.load()) == ABSENT)
+    }
+
+    /// Replaces a crowded leaf by one or two with room. Lock-free: every step can be done by any thread.
+    fn rewrite(&self, leaf: &Leaf<'_>, hash: u64, entries: &impl Entries) -> Result<(), Full> {
+        seal(leaf);
+        step(Step::SegmentSealed);
+        let cells = leaf.segment.cells.iter().map(Word::load).filter(|cell| KIND.get(*cell) == ENTRY);
+        let (dead, live): (Vec<u64>, Vec<u64>) =
+            cells.partition(|cell| entries.is_garbage(CELL_SLOT.get(*cell) as u32));
+        if !leaf.is_current() {
+            return Ok(());
+        }
+        let wish = if dead.len() >= WORTH_CLEANING { CLEAN } else { DIVIDE };
+        if wish == DIVIDE && leaf.depth == MAX_DEPTH {
+            return Err(Full);
+        }
+        let head = &leaf.segment.head;
+        let undecided = VERDICT.set(GENERATION.set(0, leaf.generation), UNDECIDED);
+        let verdict = match head.compare_exchange(undecided, VERDICT.set(undecided, wish)) {
+            Ok(_) => wish,
+            Err(now) if GENERATION.get(now) == leaf.generation => VERDICT.get(now),
+            Err(_) => return Ok(()),
+        };
+        if verdict == CLEAN {
+            self.clean(leaf, &live, &dead, entries)
+        } else {
+            self.divide(leaf, hash, &live, &dead, entries)
+        }
+    }
+
+    /// Replaces a leaf's segment by one without the dead entries.
+    fn clean(&self, leaf: &Leaf<'_>, live: &[u64], dead: &[u64], entries: &impl Entries) -> Result<(), Full> {
+        if self.publish(leaf.node, leaf.seen, live.iter())? {
+            step(Step::NodeSwitched);
+            self.free_segment(leaf.seen);
+            dead.iter().for_each(|cell| entries.recycle(CELL_SLOT.get(*cell) as u32));
+        }
+        Ok(())
+    }
+
+    /// Replaces a leaf by two, one for each value of the next hash bit.
+    fn divide(
+        &self,
+        leaf: &Leaf<'_>,
+        hash: u64,
+        live: &[u64],
+        dead: &[u64],
+        entries: &impl Entries,
+    ) -> Result<(), Full> {
+        let depth = leaf.depth + 1;
+        self.levels[leaf.depth as usize].get_or_try_init(|| words(1 << depth).ok_or(Full))?;
+        let mut left_behind = Vec::new();
+        for of in [hash, sibling(hash, depth)] {
+            let Some(node) = self.node(depth, of) else { return Err(Full) };
+            let here = |cell: &&u64| path(FINGERPRINT.get(**cell) << (64 - FINGERPRINT_BITS), depth) == path(of, depth);
+            if self.is_absent(depth, of) && self.publish(node, ABSENT, live.iter().filter(here))? {
+                left_behind.extend(dead.iter().filter(here));
+            }
+        }
+        step(Step::ChildrenPublished);
+        if leaf.node.compare_exchange(leaf.seen, SPLIT).is_ok() {
+            step(Step::NodeSwitched);
+            self.free_segment(leaf.seen);
+        }
+        self.depth_hint.fetch_max(u64::from(depth));
+        // Only now: as long as the node was a leaf, a find could still believe in the old segment's entries.
+        left_behind.iter().for_each(|cell| entries.recycle(CELL_SLOT.get(*cell) as u32));
+        Ok(())
+    }
+
+    /// Writes a segment with these entries and makes it the leaf of `node`, if that is still as `seen`.
+    fn publish<'a>(&self, node: &Word, seen: u64, live: impl Iterator<Item = &'a u64>) -> Result<bool, Full> {
+        let slot = self.segments.alloc()?;
+        let segment = self.segments.get(slot);
+        let generation = GENERATION.get(segment.head.load());
+        for cell in live {
+            let place = probes(FINGERPRINT.get(*cell)).find(|at| KIND.get(segment.cells[*at].load()) == EMPTY);
+            // There are no more entries than cells.
+            if let Some(at) = place {
+                segment.cells[at].store(*cell);
+            }
+        }
+        step(Step::SegmentCopied);
+        let leaf = NODE_GENERATION.set(NODE_SEGMENT.set(LEAF, u64::from(slot)), generation);
+        let published = node.compare_exchange(seen, leaf).is_ok();
+        if !published {
+            self.free_segment(leaf);
+        }
+        Ok(published)
+    }
+
+    /// Makes the segment of a leaf that is no more ready for its next use, under the next generation.
+    fn free_segment(&self, leaf: u64) {
+        let slot = NODE_SEGMENT.get(leaf) as u32;
+        let segment = self.segments.get(slot);
+        let generation = NODE_GENERATION.get(leaf) + 1;
+        segment.head.store(GENERATION.set(0, generation));
+        segment.cells.iter().for_each(|cell| cell.store(empty(generation)));
+        // A generation must not come again: the last one is not used.
+        if generation < GENERATION.max() {
+            self.segments.free(slot);
+        }
+    }
+}
+
+impl Leaf<'_> {
+    /// Whether the node still names the segment, and the segment therefore is what it was.
+    #[inline]
+    fn is_current(&self) -> bool {
+        self.node.load() == self.seen
+    }
+}
+
+#[inline]
+fn search<'a, R>(leaf: &Leaf<'a>, hash: u64, matches: &mut impl FnMut(u32) -> Option<R>) -> Search<'a, R> {
+    let wanted = fingerprint(hash);
+    for (distance, at) in probes(wanted).enumerate() {
+        let cell = &leaf.segment.cells[at];
+        let word = cell.load();
+        if KIND.get(word) == ENTRY {
+            if FINGERPRINT.get(word) == wanted {
+                if let Some(it) = matches(CELL_SLOT.get(word) as u32) {
+                    return Search::Found(it);
+                }
+            }
+        } else if CELL_GENERATION.get(word) != leaf.generation {
+            return Search::Stale;
+        } else if KIND.get(word) == EMPTY {
+            return Search::Empty { cell, distance };
+        } else {
+            return Search::NoRoom;
+        }
+    }
+    Search::NoRoom
+}
+
+/// Turns every EMPTY cell of the leaf into a SEALED one.
+fn seal(leaf: &Leaf<'_>) {
+    let empty = empty(leaf.generation);
+    for cell in &leaf.segment.cells {
+        if cell.load() == empty {
+            // Lost to an insert or to another sealer: either way the cell is EMPTY no more.
+            let _ = cell.compare_exchange(empty, SEALED | empty);
+        }
+    }
+}
+
+fn empty(generation: u64) -> u64 {
+    CELL_GENERATION.set(EMPTY, generation)
+}
+
+#[inline]
+fn fingerprint(hash: u64) -> u64 {
+    hash >> (64 - FINGERPRINT_BITS)
+}
+
+/// The cells of a segment in the order in which a key looks for a place.
+#[inline]
+fn probes(fingerprint: u64) -> impl Iterator<Item = usize> {
+    (0..CELLS).map(move |distance| (fingerprint as usize).wrapping_add(distance) % CELLS)
+}
+
+/// The leading `depth` bits of a hash.
+#[inline]
+fn path(hash: u64, depth: u32) -> u64 {
+    (hash >> 1) >> (63 - depth)
+}
+
+/// A hash that takes the other branch at `depth`.
+fn sibling(hash: u64, depth: u32) -> u64 {
+    hash ^ (1 << (64 - depth))
+}
+
+#[cfg(not(stockade_loom))]
+fn words(len: usize) -> Option<Box<[Word]>> {
+    bytemuck::try_zeroed_slice_box(len).ok()
+}
+
+#[cfg(stockade_loom)]
+fn words(len: usize) -> Option<Box<[Word]>> {
+    Some((0..len).map(|_| Word::new(0)).collect())
+}

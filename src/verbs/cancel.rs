@@ -1,0 +1,143 @@
+//! Verbs that end an order and give back what it holds: cancel and void.
+
+use crate::arena::Full;
+use crate::engine::Found;
+use crate::hooks::{Step, step};
+use crate::request::check_key;
+use crate::row::Op;
+use crate::state::Phase;
+use crate::stats::Event;
+use crate::{CancelError, CancelReason, Cancelled, Line, State, Stockade, VoidError};
+
+/// How an attempt to close an order went, when it did not close it.
+pub(super) enum Open {
+    /// The order is in a state from which it cannot be closed, or not the one it was to be closed from.
+    InvalidState(State),
+    /// Something moved, try again.
+    Moved,
+}
+
+impl Stockade {
+    /// Cancels an order and gives back what it holds, once. Its id is kept and never becomes a yes again.
+    ///
+    /// Lock-free. Linearization point: from INVENTORY_RESERVED and PAID, the CAS that makes the order CANCELLED
+    /// once every row is frozen for it; from CREATED, the CAS on its state; of the other answers, the load of the
+    /// state or of the index.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidState`](CancelError::InvalidState) from FULFILLED: the goods have left.
+    ///
+    /// ```
+    /// # use stockade::{Cancelled, Stockade};
+    /// let shop = Stockade::new();
+    /// shop.add_sku("mug", 3).unwrap();
+    /// let _ = shop.reserve("order-1", &[("mug", 2)]).unwrap();
+    /// assert_eq!(shop.cancel("order-1")?.units(), 2);
+    /// assert_eq!(shop.cancel("order-1")?, Cancelled::Already);
+    /// assert_eq!(shop.cancel("order-2")?, Cancelled::Unknown);
+    /// assert_eq!(shop.stock("mug").unwrap().available, 3);
+    /// # Ok::<(), stockade::CancelError>(())
+    /// ```
+    pub fn cancel(&self, id: &str) -> Result<Cancelled, CancelError> {
+        let closed = self.close_known(id, self.hash(id), CancelReason::Cancelled);
+        self.told(closed.map_err(|actual| CancelError::InvalidState { actual }))
+    }
+
+    /// As [`cancel`](Stockade::cancel); moreover an unknown id is marked CANCELLED, so that a reserve that arrives
+    /// late is refused. For systems in which messages overtake each other.
+    ///
+    /// Lock-free. Linearization point: as `cancel`; of a mark, the CAS that enters it in the index.
+    ///
+    /// # Errors
+    ///
+    /// The first that applies: [`Invalid`](VoidError::Invalid) id, [`InvalidState`](VoidError::InvalidState) from
+    /// FULFILLED, [`Full`](VoidError::Full).
+    ///
+    /// ```
+    /// # use stockade::{Cancelled, ReserveError, Stockade};
+    /// let shop = Stockade::new();
+    /// shop.add_sku("mug", 3).unwrap();
+    /// assert_eq!(shop.void("order-1")?, Cancelled::Unknown);
+    /// assert!(matches!(shop.reserve("order-1", &[("mug", 2)]), Err(ReserveError::Closed { .. })));
+    /// assert_eq!(shop.void("order-1")?, Cancelled::Already);
+    /// # Ok::<(), stockade::VoidError>(())
+    /// ```
+    pub fn void(&self, id: &str) -> Result<Cancelled, VoidError> {
+        self.told(self.try_void(id))
+    }
+
+    fn try_void(&self, id: &str) -> Result<Cancelled, VoidError> {
+        check_key(id)?;
+        let hash = self.hash(id);
+        loop {
+            let closed = self.close_known(id, hash, CancelReason::Voided);
+            match closed.map_err(|actual| VoidError::InvalidState { actual })? {
+                Cancelled::Unknown => {}
+                known => return Ok(known),
+            }
+            let mark = self.protocol.records.draft(id, &[], Phase::Cancelled, 1)?;
+            mark.explain(CancelReason::Voided);
+            step(Step::Drafted);
+            if self.enter(id, hash, mark.slot)? {
+                mark.publish();
+                self.protocol.tally.add(Event::Marked);
+                return Ok(Cancelled::Unknown);
+            }
+        }
+    }
+
+    fn close_known(&self, id: &str, hash: u64, reason: CancelReason) -> Result<Cancelled, State> {
+        loop {
+            let Some(found) = self.find_settled(id, hash) else { return Ok(Cancelled::Unknown) };
+            if found.word.phase() == Phase::Cancelled {
+                return Ok(Cancelled::Already);
+            }
+            match self.close(found, reason) {
+                Ok(released) => return Ok(released),
+                Err(Open::InvalidState(actual)) => return Err(actual),
+                Err(Open::Moved) => {}
+            }
+        }
+    }
+
+    /// One attempt to close an order out of the state it was found in.
+    pub(super) fn close(&self, found: Found, reason: CancelReason) -> Result<Cancelled, Open> {
+        let Found { slot, word } = found;
+        let busy = match word.phase() {
+            Phase::Created => {
+                // A tag of its own: intents of refused attempts must not be taken for the cancel's.
+                let cancelled = word.begin(Phase::Created).transition(Phase::Cancelled).because(reason);
+                step(Step::TransitionComputed);
+                let done = self.protocol.advance(slot, word, cancelled);
+                let released = Cancelled::Released { from: State::Created, lines: Vec::new() };
+                return if done { Ok(released) } else { Err(Open::Moved) };
+            }
+            Phase::Reserved => Phase::Releasing,
+            Phase::Paid => Phase::ReleasingPaid,
+            _ => return Err(word.shown().map_or(Open::Moved, Open::InvalidState)),
+        };
+        // What took the stock must be finished on every row before the tag moves on.
+        self.protocol.finish(found.op());
+        let releasing = word.begin(busy).because(reason);
+        step(Step::TransitionComputed);
+        if !self.protocol.advance(slot, word, releasing) {
+            return Err(Open::Moved);
+        }
+        step(Step::ReleaseBegun);
+        self.protocol.drive(Op { slot, tag: releasing.tag() });
+        let from = if busy == Phase::Releasing { State::InventoryReserved } else { State::Paid };
+        Ok(Cancelled::Released { from, lines: self.lines_of(slot) })
+    }
+
+    pub(super) fn lines_of(&self, slot: u32) -> Vec<Line> {
+        let line = |line: crate::record::RowLine| Line { sku: self.handle(line.row), quantity: line.quantity };
+        self.protocol.records.lines(slot).map(line).collect()
+    }
+}
+
+impl From<Full> for VoidError {
+    fn from(_: Full) -> Self {
+        VoidError::Full
+    }
+}

@@ -1,0 +1,88 @@
+//! The guard for callers that do work of their own between taking stock and answering.
+
+use super::cancel::Open;
+use crate::engine::Found;
+use crate::row::Op;
+use crate::{CancelReason, HoldClosed, Reservation, ReserveError, Reserved, SkuRef, State, Stockade};
+
+impl Stockade {
+    /// As [`reserve`](Stockade::reserve), but answers a guard: dropped, also by a panic or `?`, it cancels the
+    /// order; [`keep`](Hold::keep) keeps it.
+    ///
+    /// Lock-free, as is dropping the guard. Linearization points: as `reserve` and [`cancel`](Stockade::cancel).
+    ///
+    /// # Errors
+    ///
+    /// As `reserve`.
+    ///
+    /// ```
+    /// # use stockade::Stockade;
+    /// fn checkout(shop: &Stockade, id: &str, card: Result<(), &'static str>) -> Result<(), Box<dyn std::error::Error>> {
+    ///     let hold = shop.hold(id, &[("mug", 1)])?;
+    ///     card?; // declined: the mug goes back
+    ///     hold.keep()?;
+    ///     Ok(())
+    /// }
+    ///
+    /// let shop = Stockade::new();
+    /// shop.add_sku("mug", 1).unwrap();
+    /// assert!(checkout(&shop, "order-1", Err("declined")).is_err());
+    /// assert!(checkout(&shop, "order-2", Ok(())).is_ok());
+    /// assert_eq!(shop.stock("mug").unwrap().available, 0);
+    /// ```
+    pub fn hold<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Hold<'_>, ReserveError> {
+        let (reserved, op) = self.told(self.try_reserve(id, lines))?;
+        Ok(Hold { engine: self, op, reserved, gives_back: reserved.is_new() })
+    }
+}
+
+/// Stock taken by [`hold`](Stockade::hold), not kept yet.
+///
+/// Only the hold that took the stock gives it back. A hold that was a replay is somebody else's to
+/// cancel: dropping it changes nothing.
+#[derive(Debug)]
+#[must_use = "dropping a hold gives the stock back"]
+pub struct Hold<'a> {
+    engine: &'a Stockade,
+    op: Op,
+    reserved: Reserved,
+    gives_back: bool,
+}
+
+impl Hold<'_> {
+    /// What the reserve answered.
+    pub fn reserved(&self) -> Reserved {
+        self.reserved
+    }
+
+    /// Keeps the order.
+    ///
+    /// Lock-free. Linearization point: the load of the order's state.
+    ///
+    /// # Errors
+    ///
+    /// [`HoldClosed`] if somebody cancelled the order meanwhile: then there is nothing to keep.
+    pub fn keep(mut self) -> Result<Reservation, HoldClosed> {
+        self.gives_back = false;
+        match self.word().shown() {
+            Some(State::Cancelled) | None => Err(HoldClosed { state: State::Cancelled }),
+            Some(_) => Ok(self.reserved.reservation()),
+        }
+    }
+
+    fn word(&self) -> crate::state::OrderWord {
+        self.engine.protocol.records.get(self.op.slot).state()
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        while self.gives_back {
+            let found = Found { slot: self.op.slot, word: self.word() };
+            // A release, by whomever, moves the tag on. A FULFILLED order stays as it is.
+            let moved = found.op() == self.op
+                && matches!(self.engine.close(found, CancelReason::HoldDropped), Err(Open::Moved));
+            self.gives_back = moved;
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What users call, one file for each group of verbs.
+
+mod audit;
+mod cancel;
+mod hold;
+mod read;
+mod reserve;
+mod stock;
+mod transition;
+
+pub use audit::{Audit, Balance};
+pub use hold::Hold;
+
+use crate::error::*;
+use crate::row::Op;
+use crate::stats::Event;
+use crate::{Advanced, Cancelled, Created, Reserved, Stockade};
+
+/// How an answer is counted.
+trait Counted {
+    fn event(&self) -> Option<Event>;
+}
+
+impl Stockade {
+    /// Counts an answer on its way out.
+    fn told<T: Counted, E: Counted>(&self, answer: Result<T, E>) -> Result<T, E> {
+        let event = match &answer {
+            Ok(yes) => yes.event(),
+            Err(no) => no.event(),
+        };
+        if let Some(event) = event {
+            self.protocol.tally.add(event);
+        }
+        answer
+    }
+}
+
+macro_rules! counted {
+    ($($answer:ty { $($pattern:pat => $event:ident,)* })*) => {$(
+        impl Counted for $answer {
+            fn event(&self) -> Option<Event> {
+                #[allow(unreachable_patterns)]
+                match self {
+                    $($pattern => Some(Event::$event),)*
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+counted! {
+    crate::Stock {}
+    crate::Sku {}
+    u64 {}
+    (Reserved, Op) { (Reserved::Replayed(_), _) => Replay, }
+    Created { Created::New => Created, Created::Replayed { .. } => Replay, }
+    Cancelled { Cancelled::Already => Replay, }
+    Advanced { Advanced::Already { .. } => Replay, }
+    UnknownSku { UnknownSku { .. } => UnknownSku, }
+    AddSkuError {
+        AddSkuError::Invalid(_) => Invalid,
+        AddSkuError::Overflow => Overflow,
+        AddSkuError::SkuExists { .. } => SkuExists,
+        AddSkuError::Full => Full,
+    }
+    RestockError {
+        RestockError::UnknownSku(_) => UnknownSku,
+        RestockError::Overflow { .. } => Overflow,
+        RestockError::Exhausted => Full,
+    }
+    WriteOffError {
+        WriteOffError::UnknownSku(_) => UnknownSku,
+        WriteOffError::Insufficient { .. } => Insufficient,
+        WriteOffError::Exhausted => Full,
+    }
+    SetAvailableError {
+        SetAvailableError::UnknownSku(_) => UnknownSku,
+        SetAvailableError::VersionConflict { .. } => VersionConflict,
+        SetAvailableError::Overflow { .. } => Overflow,
+        SetAvailableError::Exhausted => Full,
+    }
+    CreateError {
+        CreateError::Invalid(_) => Invalid,
+        CreateError::Closed { .. } => Closed,
+        CreateError::LinesDiffer => LinesDiffer,
+        CreateError::UnknownSku(_) => UnknownSku,
+        CreateError::Full => Full,
+    }
+    ReserveError {
+        ReserveError::Invalid(_) => Invalid,
+        ReserveError::Closed { .. } => Closed,
+        ReserveError::LinesDiffer => LinesDiffer,
+        ReserveError::UnknownSku(_) => UnknownSku,
+        ReserveError::Insufficient { .. } => Insufficient,
+        ReserveError::Exhausted | ReserveError::Full => Full,
+    }
+    CancelError { CancelError::InvalidState { .. } => InvalidState, }
+    VoidError {
+        VoidError::Invalid(_) => Invalid,
+        VoidError::InvalidState { .. } => InvalidState,
+        VoidError::Full => Full,
+    }
+    AdvanceError {
+        AdvanceError::UnknownOrder => UnknownOrder,
+        AdvanceError::InvalidState { .. } => InvalidState,
+    }
+    TransitionError {
+        TransitionError::NotAllowed { .. } => Invalid,
+        TransitionError::UnknownOrder => UnknownOrder,
+        TransitionError::InvalidState { .. } => InvalidState,
+        TransitionError::Insufficient { .. } => Insufficient,
+        TransitionError::Exhausted => Full,
+    }
+}

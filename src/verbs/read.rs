@@ -1,0 +1,81 @@
+//! Verbs that only look: order, orders, stats.
+
+use crate::state::Phase;
+use crate::{Order, Stats, Stockade};
+
+impl Stockade {
+    /// An order as it stood at one instant; `None` if no order has this id.
+    ///
+    /// What is being decided shows as it was before: an order appears reserved at the same instant at which
+    /// its units leave the rows.
+    ///
+    /// Lock-free, writes nothing. Linearization point: the load of the order's state; of `None`, that of the index.
+    ///
+    /// ```
+    /// # use stockade::{State, Stockade};
+    /// let shop = Stockade::new();
+    /// let mug = shop.add_sku("mug", 3).unwrap();
+    /// let _ = shop.reserve("order-1", &[("mug", 2)]).unwrap();
+    /// let order = shop.order("order-1").unwrap();
+    /// assert_eq!((order.state, order.version), (State::InventoryReserved, 1));
+    /// assert_eq!((order.lines[0].sku, order.lines[0].quantity), (mug, 2));
+    /// ```
+    pub fn order(&self, id: &str) -> Option<Order> {
+        let found = self.find(id, self.hash(id))?;
+        self.view(found.slot)
+    }
+
+    /// Every order, each as it stood at an instant of its own, in no particular order.
+    ///
+    /// An order that exists during the whole iteration comes once; one that is made meanwhile may come or not.
+    /// Memory: a few hundred orders at a time. Lock-free.
+    ///
+    /// ```
+    /// # use stockade::Stockade;
+    /// let shop = Stockade::new();
+    /// shop.add_sku("mug", 3).unwrap();
+    /// let _ = shop.reserve("order-1", &[("mug", 2)]).unwrap();
+    /// let held: u32 = shop.orders().filter(|o| o.state.holds()).flat_map(|o| o.lines).map(|l| l.quantity).sum();
+    /// assert_eq!(held, 2);
+    /// ```
+    pub fn orders(&self) -> impl Iterator<Item = Order> + '_ {
+        let mut from = Some(0);
+        std::iter::from_fn(move || {
+            let (some, next) = self.visit_orders(from?, |slot| self.view(slot));
+            from = next;
+            Some(some)
+        })
+        .flatten()
+    }
+
+    fn view(&self, slot: u32) -> Option<Order> {
+        let records = &self.protocol.records;
+        let word = records.get(slot).state();
+        if matches!(word.phase(), Phase::Vacant | Phase::Refused | Phase::Dead) {
+            return None;
+        }
+        Some(Order {
+            id: String::from_utf8_lossy(&records.id(slot)).into_owned(),
+            state: word.shown()?,
+            version: word.version(),
+            lines: self.lines_of(slot),
+            cancelled: word.reason(),
+        })
+    }
+
+    /// Counts since the engine was made. Exact once nothing is running.
+    ///
+    /// ```
+    /// # use stockade::Stockade;
+    /// let shop = Stockade::new();
+    /// shop.add_sku("mug", 1).unwrap();
+    /// let _ = shop.reserve("order-1", &[("mug", 1)]);
+    /// let _ = shop.reserve("order-1", &[("mug", 1)]);
+    /// let _ = shop.reserve("order-2", &[("mug", 1)]);
+    /// let stats = shop.stats();
+    /// assert_eq!((stats.orders.inventory_reserved, stats.replays, stats.refusals.insufficient), (1, 1, 1));
+    /// ```
+    pub fn stats(&self) -> Stats {
+        self.protocol.tally.stats()
+    }
+}
