@@ -12,7 +12,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::hooks::{Step, step};
 use crate::layout::{Field, SLOT_BITS};
-use crate::sync::{Lazy, SHARDS, Word, shard};
+use crate::sync::{Class, Lazy, SHARDS, Word, shard};
 
 /// What an arena can hold.
 pub(crate) trait Slot: Sized + Send + Sync + 'static {
@@ -62,9 +62,9 @@ impl<T: Slot> Arena<T> {
             first: T::chunk(1 << FIRST_BITS)
                 .unwrap_or_else(|| std::alloc::handle_alloc_error(Layout::new::<[T; 1 << FIRST_BITS]>())),
             chunks: std::array::from_fn(|_| Lazy::new()),
-            free: CachePadded::default(),
-            fresh: CachePadded::new(Word::new(1)),
-            runs: (0..SHARDS).map(|_| CachePadded::default()).collect(),
+            free: CachePadded::new(Word::of(Class::Memory, 0)),
+            fresh: CachePadded::new(Word::of(Class::Memory, 1)),
+            runs: (0..SHARDS).map(|_| CachePadded::new(Word::of(Class::Memory, 0))).collect(),
             limit: limit.min(HEAD_SLOT.max()),
         }
     }

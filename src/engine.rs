@@ -5,13 +5,13 @@ use std::hash::BuildHasher;
 use crate::arena::{Arena, Full};
 use crate::layout::SLOT_BITS;
 use crate::protocol::Protocol;
-use crate::record::Records;
+use crate::record::{Records, RowLine};
 use crate::row::Op;
 use crate::state::{OrderWord, Phase};
 use crate::stats::{Event, Tally};
 use crate::sync::{WideWord, serial};
 use crate::table::{Entries, Table};
-use crate::{Sku, UnknownSku};
+use crate::{Line, Sku, UnknownSku};
 
 /// Names come from outside, so the hash is keyed at random (SipHash): nobody can choose ids that collide.
 #[cfg(not(stockade_loom))]
@@ -196,6 +196,10 @@ impl Stockade {
 
     pub(crate) fn handle(&self, row: u32) -> Sku {
         Sku { engine: self.serial, row }
+    }
+
+    pub(crate) fn line(&self, line: RowLine) -> Line {
+        Line { sku: self.handle(line.row), quantity: line.quantity }
     }
 
     pub(crate) fn row_of(&self, sku: Sku) -> Result<u32, UnknownSku> {

@@ -80,8 +80,10 @@ mod hooked {
 
     use super::Step;
 
+    type Hook = Rc<dyn Fn(Step)>;
+
     thread_local! {
-        static HOOK: RefCell<Option<Rc<dyn Fn(Step)>>> = const { RefCell::new(None) };
+        static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
     }
 
     /// Runs `work`; whenever this thread passes a step meanwhile, `hook` is called, which may block or panic.

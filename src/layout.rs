@@ -59,8 +59,8 @@ mod widths {
 #[cfg(stockade_loom)]
 mod widths {
     pub(crate) const AVAILABLE_BITS: u32 = 12;
-    pub(crate) const ROW_VERSION_BITS: u32 = 14;
-    pub(crate) const SLOT_BITS: u32 = 18;
+    pub(crate) const ROW_VERSION_BITS: u32 = 26;
+    pub(crate) const SLOT_BITS: u32 = 6;
     pub(crate) const TAG_BITS: u32 = 20;
     pub(crate) const ROW_BITS: u32 = 64;
 }

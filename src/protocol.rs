@@ -30,7 +30,8 @@ use crate::arena::Arena;
 use crate::error::{Shortage, Shortages};
 use crate::hooks::{Step, step};
 use crate::layout::LAST_ROW_VERSION;
-use crate::record::{Lines, Records, RowLine};
+use crate::record::{Records, RowLine};
+use crate::request::PerLine;
 use crate::row::{Op, Row, RowWord};
 use crate::state::{Effect, OrderWord};
 use crate::stats::{Event, Tally};
@@ -42,131 +43,173 @@ pub(crate) struct Protocol {
     pub(crate) tally: Tally,
 }
 
-/// One thread's way through the rows of an operation.
-struct Walk<'a> {
-    op: Op,
-    lines: Lines<'a>,
-    /// The line whose row does not carry the intent yet.
-    pending: Option<RowLine>,
-    /// Lines whose frozen row has too little, with what it has.
-    short: Vec<(RowLine, u64)>,
-}
-
-enum Progress {
-    /// The operation is decided, by whomever; `witnessed` if this walk saw every row frozen for it.
-    Decided { witnessed: bool },
-    /// A row is frozen for another operation that is not decided.
+/// How freezing a row for an operation went.
+enum Freeze {
+    /// The row carries the intent, and after that the order was still in this busy state.
+    Frozen(RowWord, OrderWord),
+    /// The operation is decided, by whomever.
+    Decided,
+    /// The row is frozen for another operation that is not decided.
     Blocked(Op),
 }
 
+/// How an operation ended, as far as the thread that began it knows.
+pub(crate) enum Verdict {
+    /// This thread decided: these lines were short; none if it was accepted.
+    Witnessed(Vec<(RowLine, u64)>),
+    /// A helper decided; what was short only the helper saw.
+    Unseen,
+}
+
 impl Protocol {
-    /// Runs an operation until it is decided and its rows are finished. Lock-free.
+    /// Runs an operation of this thread until it is decided and its rows are finished. `seen` is each line's row as it
+    /// was before the operation began; a row that is still so needs no further look. Lock-free.
     ///
-    /// `Some`: this thread saw all rows frozen, and these were short at the decision (none if it was accepted, or
-    /// gave back). `None`: others decided before this thread had seen all rows.
-    pub(crate) fn drive(&self, op: Op) -> Option<Vec<(RowLine, u64)>> {
-        let mut walk = self.walk(op);
-        loop {
-            match self.proceed(&mut walk) {
-                Progress::Decided { witnessed } => {
-                    self.finish(op);
-                    return witnessed.then_some(walk.short);
+    /// With nothing in the way, a line costs two exchanges of its row.
+    pub(crate) fn drive(&self, op: Op, lines: &[RowLine], mut seen: PerLine<RowWord>) -> Verdict {
+        let mut short = Vec::new();
+        let mut busy = None;
+        for (line, seen) in lines.iter().zip(seen.iter_mut()) {
+            let mut hint = Some(*seen);
+            loop {
+                match self.freeze(op, *line, hint.take()) {
+                    Freeze::Blocked(by) => self.help(by),
+                    Freeze::Decided => {
+                        self.finish(op);
+                        return Verdict::Unseen;
+                    }
+                    Freeze::Frozen(row, state) => {
+                        if state.takes() && row.available() < u64::from(line.quantity) {
+                            short.push((*line, row.available()));
+                        }
+                        *seen = row;
+                        busy = Some(state);
+                        break;
+                    }
                 }
-                Progress::Blocked(by) => self.help(by),
             }
         }
+        let Some(decided) = self.decide(op, busy, !short.is_empty()) else {
+            self.finish(op);
+            return Verdict::Unseen;
+        };
+        for (line, frozen) in lines.iter().zip(seen.iter()) {
+            self.replace(self.rows.get(line.row), *frozen, decided.effect_of(op.tag), line.quantity);
+        }
+        Verdict::Witnessed(short)
     }
 
     /// Finishes somebody else's operation, and first whatever blocks it. No recursion: after each
-    /// operation that is out of the way the walk starts anew.
+    /// operation that is out of the way it starts anew.
     pub(crate) fn help(&self, blocker: Op) {
         self.tally.add(Event::Helped);
         let mut op = blocker;
         loop {
-            match self.proceed(&mut self.walk(op)) {
-                Progress::Blocked(by) => op = by,
-                Progress::Decided { .. } => {
-                    self.finish(op);
-                    if op == blocker {
-                        return;
-                    }
-                    op = blocker;
-                }
+            match self.complete(op) {
+                Some(by) => op = by,
+                None if op == blocker => return,
+                None => op = blocker,
             }
         }
     }
 
-    fn walk(&self, op: Op) -> Walk<'_> {
-        let mut lines = self.records.lines(op.slot);
-        Walk { op, pending: lines.next(), lines, short: Vec::new() }
+    /// All three steps for somebody else's operation; what blocks it, if something does.
+    fn complete(&self, op: Op) -> Option<Op> {
+        let mut short = false;
+        let mut busy = None;
+        for line in self.records.lines(op.slot) {
+            match self.freeze(op, line, None) {
+                Freeze::Blocked(by) => return Some(by),
+                Freeze::Decided => break,
+                Freeze::Frozen(row, state) => {
+                    short |= state.takes() && row.available() < u64::from(line.quantity);
+                    busy = Some(state);
+                }
+            }
+        }
+        // After a break this finds the order decided and changes nothing.
+        self.decide(op, busy, short);
+        self.finish(op);
+        None
     }
 
-    /// Steps 1 and 2, as far as one operation goes.
-    fn proceed(&self, walk: &mut Walk<'_>) -> Progress {
-        let order = self.records.get(walk.op.slot);
-        while let Some(line) = walk.pending {
-            let row = self.rows.get(line.row);
-            let seen = row.load();
+    /// Step 1 for one row, starting from what the caller has seen of it.
+    fn freeze(&self, op: Op, line: RowLine, seen: Option<RowWord>) -> Freeze {
+        let order = self.records.get(op.slot);
+        let row = self.rows.get(line.row);
+        let mut seen = seen;
+        loop {
+            let word = seen.take().unwrap_or_else(|| row.load());
             // Read after the row: busy now means that nothing of this operation is in what was seen.
             let state = order.state();
-            if state.effect_of(walk.op.tag) != Effect::Undecided {
-                return Progress::Decided { witnessed: false };
+            if state.effect_of(op.tag) != Effect::Undecided {
+                return Freeze::Decided;
             }
             step(Step::RowSeen);
-            if seen.intent() != Some(walk.op) {
-                if let Some(by) = seen.intent() {
-                    if !self.settle(row, line.row, seen, by) {
-                        return Progress::Blocked(by);
-                    }
-                } else if !row.exchange(seen, seen.with_intent(walk.op)) {
+            let frozen = word.with_intent(op);
+            match word.intent() {
+                Some(mine) if mine == op => {}
+                Some(by) if self.settle(row, line.row, word, by) => continue,
+                Some(by) => return Freeze::Blocked(by),
+                None if row.exchange(word, frozen) => {}
+                None => {
                     self.tally.add(Event::LostCas);
+                    continue;
                 }
-                continue;
             }
             step(Step::IntentInstalled);
-            if state.takes() && seen.available() < u64::from(line.quantity) {
-                walk.short.push((line, seen.available()));
-            }
-            walk.pending = walk.lines.next();
+            return Freeze::Frozen(frozen, state);
         }
-        step(Step::AllInstalled);
-        let state = order.state();
-        if state.tag() == walk.op.tag {
-            if let Some(decided) = state.decide(!walk.short.is_empty()) {
-                self.advance(walk.op.slot, state, decided);
-            }
-        }
-        step(Step::Decided);
-        Progress::Decided { witnessed: true }
     }
 
-    /// Step 3: no row carries the intent of this decided operation when it returns. Lock-free.
-    pub(crate) fn finish(&self, op: Op) {
-        for line in self.records.lines(op.slot) {
+    /// Step 2, when every row carries the intent; the decision, if it is this thread's. The state word does not change
+    /// while it is busy, so what was read after the last row is what it must still be. Without a row there is
+    /// nothing to decide: the record has been recycled under a helper.
+    fn decide(&self, op: Op, busy: Option<OrderWord>, short: bool) -> Option<OrderWord> {
+        step(Step::AllInstalled);
+        let busy = busy?;
+        let decided = busy.decide(short)?;
+        let mine = self.advance(op.slot, busy, decided);
+        step(Step::Decided);
+        mine.then_some(decided)
+    }
+
+    /// Step 3: no row carries the intent of this decided operation when it returns. Answers the rows as they then
+    /// were. Lock-free.
+    pub(crate) fn finish(&self, op: Op) -> PerLine<RowWord> {
+        let order = self.records.get(op.slot);
+        let finished = self.records.lines(op.slot).map(|line| {
             let row = self.rows.get(line.row);
-            loop {
-                let seen = row.load();
-                if seen.intent() != Some(op) || self.settle(row, line.row, seen, op) {
-                    break;
-                }
+            let seen = row.load();
+            if seen.intent() != Some(op) {
+                return seen;
             }
-        }
+            self.replace(row, seen, order.state().effect_of(op.tag), line.quantity)
+        });
+        finished.collect()
     }
 
     /// Replaces the intent `of` in a row by its effect, unless it is undecided: then false. Also true if the row
     /// has changed meanwhile; the caller looks again.
     fn settle(&self, row: &Row, number: u32, seen: RowWord, of: Op) -> bool {
         let (effect, quantity) = self.effect(number, of);
-        if effect == Effect::Undecided {
-            return false;
+        if effect != Effect::Undecided {
+            self.replace(row, seen, effect, quantity);
         }
+        effect != Effect::Undecided
+    }
+
+    /// Replaces a decided operation's intent by its effect. If the row has changed, somebody else has done so:
+    /// nothing else can happen to a frozen row.
+    fn replace(&self, row: &Row, frozen: RowWord, effect: Effect, quantity: u32) -> RowWord {
+        let finished = frozen.after(effect, quantity);
         step(Step::RowComputed);
-        if row.exchange(seen, seen.after(effect, quantity)) {
+        if row.exchange(frozen, finished) {
             step(Step::RowFinished);
         } else {
             self.tally.add(Event::LostCas);
         }
-        true
+        finished
     }
 
     /// What an operation means for a row that carries its intent.
@@ -232,32 +275,22 @@ impl Protocol {
         }
     }
 
-    /// Whether the rows can serve these lines, without changing anything. Lock-free.
-    pub(crate) fn look(&self, lines: &[RowLine]) -> Look {
-        let rows: Vec<RowWord>;
-        let first;
-        let seen: &[RowWord] = match lines {
-            [line] => {
-                first = [self.read(line.row)];
-                &first
-            }
-            _ => {
-                rows = lines.iter().map(|line| self.read(line.row)).collect();
-                &rows
-            }
-        };
-        let short: Vec<_> = (lines.iter().zip(seen))
+    /// Whether the rows can serve these lines, and what they were, without changing anything. Lock-free.
+    pub(crate) fn look(&self, lines: &[RowLine]) -> (Look, PerLine<RowWord>) {
+        let seen: PerLine<RowWord> = lines.iter().map(|line| self.read(line.row)).collect();
+        let short: Vec<_> = (lines.iter().zip(seen.iter()))
             .filter(|(line, row)| row.available() < u64::from(line.quantity))
             .map(|(line, row)| (*line, row.available()))
             .collect();
         if short.is_empty() {
             let worn_out = seen.iter().any(|row| row.version() > LAST_ROW_VERSION);
-            return if worn_out { Look::Exhausted } else { Look::Enough };
+            return (if worn_out { Look::Exhausted } else { Look::Enough }, seen);
         }
         // The same version twice: the row did not change in between. All rows so: there was one instant
         // at which all of this was true.
         let still = |(line, row): (&RowLine, &RowWord)| self.read(line.row).version() == row.version();
-        if lines.len() == 1 || lines.iter().zip(seen).all(still) { Look::Short(short) } else { Look::Moving }
+        let one_instant = lines.len() == 1 || lines.iter().zip(seen.iter()).all(still);
+        (if one_instant { Look::Short(short) } else { Look::Moving }, seen)
     }
 
     /// Shortages as callers see them.

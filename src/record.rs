@@ -26,7 +26,7 @@ const LINES: Field = ID_BYTES.then(13);
 const NEXT: Field = LINES.then(SLOT_BITS);
 
 /// 64 bytes, on a cache line of its own.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[cfg_attr(not(stockade_loom), derive(bytemuck::Zeroable))]
 #[repr(C, align(64))]
 pub(crate) struct Record {
@@ -46,7 +46,10 @@ impl Slot for Record {
 
     #[cfg(stockade_loom)]
     fn chunk(len: usize) -> Option<Box<[Self]>> {
-        Some((0..len).map(|_| Record::default()).collect())
+        use crate::sync::Class;
+        let record =
+            || Record { state: Word::default(), head: Word::of(Class::Memory, 0), payload: Default::default() };
+        Some((0..len).map(|_| record()).collect())
     }
 
     fn link(&self) -> &Word {

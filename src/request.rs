@@ -1,7 +1,7 @@
 //! What callers hand in: ids, SKUs and lines are checked here, before anything is touched.
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 use crate::layout::{MAX_KEY_BYTES, MAX_LINES};
 use crate::record::RowLine;
@@ -75,19 +75,42 @@ pub(crate) fn check_key(key: &str) -> Result<(), Invalid> {
     }
 }
 
-/// The lines of a request: one for each row, in ascending row order. One line needs no allocation.
-pub(crate) enum RowLines {
-    One([RowLine; 1]),
-    Many(Vec<RowLine>),
+/// Something for each line of an order. The common order of one line needs no allocation.
+pub(crate) enum PerLine<T> {
+    One([T; 1]),
+    Many(Vec<T>),
 }
 
-impl Deref for RowLines {
-    type Target = [RowLine];
+/// The lines of a request: one for each row, in ascending row order.
+pub(crate) type RowLines = PerLine<RowLine>;
 
-    fn deref(&self) -> &[RowLine] {
+impl<T> Deref for PerLine<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
         match self {
-            RowLines::One(line) => line,
-            RowLines::Many(lines) => lines,
+            PerLine::One(one) => one,
+            PerLine::Many(many) => many,
+        }
+    }
+}
+
+impl<T> DerefMut for PerLine<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            PerLine::One(one) => one,
+            PerLine::Many(many) => many,
+        }
+    }
+}
+
+impl<T> FromIterator<T> for PerLine<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut items = items.into_iter();
+        match (items.next(), items.next()) {
+            (None, _) => PerLine::Many(Vec::new()),
+            (Some(one), None) => PerLine::One([one]),
+            (Some(first), Some(second)) => PerLine::Many([first, second].into_iter().chain(items).collect()),
         }
     }
 }
@@ -100,7 +123,7 @@ impl Stockade {
         }
         match lines {
             [] => Err(Invalid::NoLines),
-            [(sku, quantity)] => Ok(sku.row(self).map(|row| RowLines::One([RowLine { row, quantity: *quantity }]))),
+            [(sku, quantity)] => Ok(sku.row(self).map(|row| PerLine::One([RowLine { row, quantity: *quantity }]))),
             _ => self.resolve_many(lines),
         }
     }
@@ -127,7 +150,7 @@ impl Stockade {
             }
         }
         check_count(summed.len())?;
-        Ok(Ok(RowLines::Many(summed)))
+        Ok(Ok(PerLine::Many(summed)))
     }
 
     fn check_sums_by_name<S: SkuRef>(&self, lines: &[(S, u32)]) -> Result<(), Invalid> {

@@ -35,11 +35,14 @@ impl RowWord {
         RowWord(Wide::from(available) | Wide::from(version) << VERSION_SHIFT)
     }
 
+    // In the loom build `Wide` is 64 bits, and the casts do nothing.
+    #[cfg_attr(stockade_loom, allow(clippy::unnecessary_cast))]
     #[inline]
     pub(crate) fn available(self) -> u64 {
         self.0 as u64 & MAX_UNITS
     }
 
+    #[cfg_attr(stockade_loom, allow(clippy::unnecessary_cast))]
     #[inline]
     pub(crate) fn version(self) -> u64 {
         (self.0 >> VERSION_SHIFT) as u64 & ((1 << ROW_VERSION_BITS) - 1)

@@ -41,6 +41,20 @@ impl Counter {
     }
 }
 
+/// What a [`Word`] belongs to. Only the loom build cares: a model chooses for which words it wants every interleaving.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Class {
+    /// Rows and order states.
+    #[default]
+    Protocol,
+    /// Cells of the index.
+    Cells,
+    /// Nodes and segments of the index, which change when it grows.
+    Growth,
+    /// Free lists and runs of fresh memory.
+    Memory,
+}
+
 /// A number nobody else in this process has been given (until four billion have).
 pub(crate) fn serial() -> u32 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -64,6 +78,8 @@ mod real {
     use bytemuck::Zeroable;
     use portable_atomic::AtomicU128;
 
+    use super::Class;
+
     /// The bits of a [`WideWord`].
     pub(crate) type Wide = u128;
 
@@ -72,7 +88,7 @@ mod real {
     pub(crate) struct Word(AtomicU64);
 
     impl Word {
-        pub(crate) const fn new(value: u64) -> Self {
+        pub(crate) const fn of(_: Class, value: u64) -> Self {
             Word(AtomicU64::new(value))
         }
 
@@ -186,30 +202,33 @@ mod simulated {
 
     pub(crate) type Wide = u64;
 
-    use super::model;
+    use super::{Class, model};
 
     #[derive(Debug, Default)]
-    pub(crate) struct Word(AtomicU64);
+    pub(crate) struct Word {
+        value: AtomicU64,
+        class: Class,
+    }
 
     impl Word {
-        pub(crate) fn new(value: u64) -> Self {
-            Word(AtomicU64::new(value))
+        pub(crate) fn of(class: Class, value: u64) -> Self {
+            Word { value: AtomicU64::new(value), class }
         }
 
         pub(crate) fn load(&self) -> u64 {
-            model::load(&self.0)
+            model::load(&self.value, self.class)
         }
 
         pub(crate) fn store(&self, value: u64) {
-            self.0.store(value, Release);
+            self.value.store(value, Release);
         }
 
         pub(crate) fn compare_exchange(&self, old: u64, new: u64) -> Result<u64, u64> {
-            model::compare_exchange(&self.0, old, new)
+            model::compare_exchange(&self.value, old, new)
         }
 
         pub(crate) fn fetch_max(&self, value: u64) -> u64 {
-            self.0.fetch_max(value, AcqRel)
+            self.value.fetch_max(value, AcqRel)
         }
     }
 
@@ -281,8 +300,10 @@ pub mod model {
 
     use loom::sync::atomic::{
         AtomicU64,
-        Ordering::{AcqRel, Acquire},
+        Ordering::{AcqRel, Acquire, Release},
     };
+
+    pub use super::Class;
 
     /// What a build of a model looks for.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,15 +312,18 @@ pub mod model {
         Interleavings,
         /// Loads are plain: loom lets them see every value the memory model allows, but skips interleavings.
         Orderings,
-        /// A shim that is broken on purpose, for the canaries: a compare-exchange that loads, then stores.
+        /// A shim that is broken on purpose, for a canary: a compare-exchange that loads, then stores.
         Broken,
     }
 
     static LOADS: AtomicU8 = AtomicU8::new(0);
+    static CLASSES: AtomicU8 = AtomicU8::new(0);
 
-    /// Chooses how the models that follow load words. Models of one process run one after another.
-    pub fn set_loads(loads: Loads) {
+    /// Chooses how the models that follow load words of these classes; words of other classes must not change in them.
+    /// Models of one process run one after another.
+    pub fn set_loads(loads: Loads, classes: &[Class]) {
         LOADS.store(loads as u8, Relaxed);
+        CLASSES.store(classes.iter().fold(0, |set, class| set | 1 << *class as u8), Relaxed);
     }
 
     /// Gives the calling loom thread memory and counters of its own, so that threads do not meet there.
@@ -307,20 +331,20 @@ pub mod model {
         super::simulated::set_shard(shard);
     }
 
-    pub(super) fn load(word: &AtomicU64) -> u64 {
-        if LOADS.load(Relaxed) == Loads::Interleavings as u8 { word.fetch_or(0, AcqRel) } else { word.load(Acquire) }
+    pub(super) fn load(word: &AtomicU64, class: Class) -> u64 {
+        let all = LOADS.load(Relaxed) != Loads::Orderings as u8 && CLASSES.load(Relaxed) & 1 << class as u8 != 0;
+        if all { word.fetch_or(0, AcqRel) } else { word.load(Acquire) }
     }
 
     pub(super) fn compare_exchange(word: &AtomicU64, old: u64, new: u64) -> Result<u64, u64> {
         if LOADS.load(Relaxed) != Loads::Broken as u8 {
             return word.compare_exchange(old, new, AcqRel, Acquire);
         }
-        match word.fetch_or(0, AcqRel) {
-            seen if seen == old => {
-                word.store(new, loom::sync::atomic::Ordering::Release);
-                Ok(old)
-            }
-            seen => Err(seen),
+        let seen = word.fetch_or(0, AcqRel);
+        if seen != old {
+            return Err(seen);
         }
+        word.store(new, Release);
+        Ok(old)
     }
 }

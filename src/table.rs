@@ -28,7 +28,7 @@
 use crate::arena::{Arena, Full, Slot};
 use crate::hooks::{Step, step};
 use crate::layout::{Field, SLOT_BITS};
-use crate::sync::{Lazy, Word};
+use crate::sync::{Class, Lazy, Word};
 
 #[cfg(not(stockade_loom))]
 const POSITION_BITS: u32 = 9;
@@ -41,7 +41,10 @@ const CROWDED: usize = if CELLS < 64 { CELLS } else { 64 };
 const WORTH_CLEANING: usize = CELLS / 4;
 
 /// Hash bits kept in a cell: the path through the tree, then the position within the segment.
+#[cfg(not(stockade_loom))]
 const FINGERPRINT_BITS: u32 = 34;
+#[cfg(stockade_loom)]
+const FINGERPRINT_BITS: u32 = 6;
 const MAX_DEPTH: u32 = FINGERPRINT_BITS - POSITION_BITS;
 
 const KIND: Field = Field::lowest(2);
@@ -85,7 +88,11 @@ impl Slot for Segment {
 
     #[cfg(stockade_loom)]
     fn chunk(len: usize) -> Option<Box<[Self]>> {
-        let segment = || Segment { head: Word::new(0), link: Word::new(0), cells: Default::default() };
+        let segment = || Segment {
+            head: Word::of(Class::Growth, 0),
+            link: Word::of(Class::Memory, 0),
+            cells: std::array::from_fn(|_| Word::of(Class::Cells, 0)),
+        };
         Some((0..len).map(|_| segment()).collect())
     }
 
@@ -138,9 +145,9 @@ impl Table {
         // The first slot of a new arena: its chunk is there, its cells are EMPTY of generation 0.
         let first = segments.alloc().map_or(1, u64::from);
         Table {
-            root: Word::new(NODE_SEGMENT.set(LEAF, first)),
+            root: Word::of(Class::Growth, NODE_SEGMENT.set(LEAF, first)),
             levels: std::array::from_fn(|_| Lazy::new()),
-            depth_hint: Word::new(0),
+            depth_hint: Word::of(Class::Growth, 0),
             segments,
         }
     }
@@ -433,5 +440,5 @@ fn words(len: usize) -> Option<Box<[Word]>> {
 
 #[cfg(stockade_loom)]
 fn words(len: usize) -> Option<Box<[Word]>> {
-    Some((0..len).map(|_| Word::new(0)).collect())
+    Some((0..len).map(|_| Word::of(Class::Growth, 0)).collect())
 }

@@ -3,11 +3,11 @@
 use crate::arena::Full;
 use crate::engine::Found;
 use crate::hooks::{Step, step};
-use crate::request::check_key;
+use crate::request::{RowLines, check_key};
 use crate::row::Op;
 use crate::state::Phase;
 use crate::stats::Event;
-use crate::{CancelError, CancelReason, Cancelled, Line, State, Stockade, VoidError};
+use crate::{CancelError, CancelReason, Cancelled, State, Stockade, VoidError};
 
 /// How an attempt to close an order went, when it did not close it.
 pub(super) enum Open {
@@ -118,21 +118,17 @@ impl Stockade {
             _ => return Err(word.shown().map_or(Open::Moved, Open::InvalidState)),
         };
         // What took the stock must be finished on every row before the tag moves on.
-        self.protocol.finish(found.op());
+        let seen = self.protocol.finish(found.op());
+        let lines: RowLines = self.protocol.records.lines(slot).collect();
         let releasing = word.begin(busy).because(reason);
         step(Step::TransitionComputed);
         if !self.protocol.advance(slot, word, releasing) {
             return Err(Open::Moved);
         }
         step(Step::ReleaseBegun);
-        self.protocol.drive(Op { slot, tag: releasing.tag() });
+        self.protocol.drive(Op { slot, tag: releasing.tag() }, &lines, seen);
         let from = if busy == Phase::Releasing { State::InventoryReserved } else { State::Paid };
-        Ok(Cancelled::Released { from, lines: self.lines_of(slot) })
-    }
-
-    pub(super) fn lines_of(&self, slot: u32) -> Vec<Line> {
-        let line = |line: crate::record::RowLine| Line { sku: self.handle(line.row), quantity: line.quantity };
-        self.protocol.records.lines(slot).map(line).collect()
+        Ok(Cancelled::Released { from, lines: lines.iter().map(|line| self.line(*line)).collect() })
     }
 }
 

@@ -58,7 +58,7 @@ impl Stockade {
             id: String::from_utf8_lossy(&records.id(slot)).into_owned(),
             state: word.shown()?,
             version: word.version(),
-            lines: self.lines_of(slot),
+            lines: records.lines(slot).map(|line| self.line(line)).collect(),
             cancelled: word.reason(),
         })
     }

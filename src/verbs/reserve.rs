@@ -4,10 +4,10 @@ use crate::arena::Full;
 use crate::engine::Found;
 use crate::hooks::{Step, step};
 use crate::layout::LAST_RESERVE_TAG;
-use crate::protocol::Look;
+use crate::protocol::{Look, Verdict};
 use crate::record::RowLine;
-use crate::request::{RowLines, check_key};
-use crate::row::Op;
+use crate::request::{PerLine, RowLines, check_key};
+use crate::row::{Op, RowWord};
 use crate::state::Phase;
 use crate::{CreateError, Created, Reservation, ReserveError, Reserved, SkuRef, State, Stockade};
 
@@ -140,10 +140,11 @@ impl Stockade {
 
     /// One attempt to reserve for an id that was not known. `None`: something moved, try again.
     fn reserve_unknown(&self, id: &str, hash: u64, lines: &[RowLine]) -> Result<Option<Op>, ReserveError> {
-        if let Some(refusal) = self.refusal(lines) {
+        let seen = match self.look(lines) {
+            Ok(seen) => seen,
             // Still no order: so there was none at the instant of the shortage either.
-            return if self.find(id, hash).is_none() { Err(refusal) } else { Ok(None) };
-        }
+            Err(refusal) => return if self.find(id, hash).is_none() { Err(refusal) } else { Ok(None) },
+        };
         let records = &self.protocol.records;
         let draft = records.draft(id, lines, Phase::Reserving, 0)?;
         let op = Op { slot: draft.slot, tag: draft.record().state().tag() };
@@ -153,25 +154,27 @@ impl Stockade {
         }
         let order = records.get(draft.publish());
         step(Step::Published);
-        let witnessed = self.protocol.drive(op);
-        let word = order.state();
-        if word.accepted(op.tag) {
-            return Ok(Some(op));
+        let verdict = self.verdict(op, self.protocol.drive(op, lines, seen));
+        if !matches!(verdict, Ok(Some(_))) {
+            // Only now may the record be recycled: had others been free to do so, this thread could not know its verdict.
+            let refused = order.state();
+            order.advance(refused, refused.to(Phase::Dead));
+            step(Step::MarkedDead);
         }
-        // Only now may the record be recycled: had others been free to do so, this thread could not know its verdict.
-        order.advance(word, word.to(Phase::Dead));
-        step(Step::MarkedDead);
-        self.verdict(witnessed)
+        verdict
     }
 
     /// One attempt to reserve for a CREATED order. `None`: something moved, try again.
     pub(super) fn reserve_created(&self, found: Found, lines: &[RowLine]) -> Result<Option<Op>, ReserveError> {
         let order = self.protocol.records.get(found.slot);
-        if let Some(refusal) = self.refusal(lines) {
-            // Still CREATED, so it held nothing at the instant of the shortage either.
-            let still = order.state().shown() == Some(State::Created);
-            return if still { Err(refusal) } else { Ok(None) };
-        }
+        let seen = match self.look(lines) {
+            Ok(seen) => seen,
+            Err(refusal) => {
+                // Still CREATED, so it held nothing at the instant of the shortage either.
+                let still = order.state().shown() == Some(State::Created);
+                return if still { Err(refusal) } else { Ok(None) };
+            }
+        };
         if found.word.tag() >= LAST_RESERVE_TAG {
             return Err(ReserveError::Exhausted);
         }
@@ -181,30 +184,27 @@ impl Stockade {
         }
         step(Step::RetryBegun);
         let op = Op { slot: found.slot, tag: busy.tag() };
-        let witnessed = self.protocol.drive(op);
-        if order.state().accepted(op.tag) {
-            return Ok(Some(op));
-        }
-        self.verdict(witnessed)
+        self.verdict(op, self.protocol.drive(op, lines, seen))
     }
 
-    /// The refusal that these lines would get right now.
-    fn refusal(&self, lines: &[RowLine]) -> Option<ReserveError> {
+    /// The rows as they are, or the refusal that these lines would get right now.
+    fn look(&self, lines: &[RowLine]) -> Result<PerLine<RowWord>, ReserveError> {
         let refusal = match self.protocol.look(lines) {
-            Look::Enough | Look::Moving => return None,
-            Look::Short(short) => ReserveError::Insufficient { short: self.protocol.shortages(short) },
-            Look::Exhausted => ReserveError::Exhausted,
+            (Look::Enough | Look::Moving, seen) => return Ok(seen),
+            (Look::Short(short), _) => ReserveError::Insufficient { short: self.protocol.shortages(short) },
+            (Look::Exhausted, _) => ReserveError::Exhausted,
         };
         step(Step::ShortageSeen);
-        Some(refusal)
+        Err(refusal)
     }
 
-    /// The answer to an attempt that was refused: with what was short if this thread saw all rows frozen, otherwise
-    /// nothing yet.
-    fn verdict(&self, witnessed: Option<Vec<(RowLine, u64)>>) -> Result<Option<Op>, ReserveError> {
-        match witnessed {
-            Some(short) => Err(ReserveError::Insufficient { short: self.protocol.shortages(short) }),
-            None => Ok(None),
+    /// What the attempt's caller is to be told. Who did not decide cannot say what was short, and has to try again
+    /// (`None`).
+    fn verdict(&self, op: Op, verdict: Verdict) -> Result<Option<Op>, ReserveError> {
+        match verdict {
+            Verdict::Witnessed(short) if short.is_empty() => Ok(Some(op)),
+            Verdict::Witnessed(short) => Err(ReserveError::Insufficient { short: self.protocol.shortages(short) }),
+            Verdict::Unseen => Ok(self.protocol.records.get(op.slot).state().accepted(op.tag).then_some(op)),
         }
     }
 

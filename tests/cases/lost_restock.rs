@@ -1,0 +1,107 @@
+//! Class `lost-restock`: every way out of an order leaves the stock as it should be.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::support::{Said::*, *};
+use stockade::{State, Stockade};
+
+/// Timed hold and part cancel left for later: O3 lapses, O2 is voided.
+#[test]
+fn c56_every_way_out_returns_the_stock() {
+    let engine = shop(&[("A", 8)]);
+    for id in ["O1", "O2", "O3", "O4"] {
+        assert_eq!(reserve(&engine, id, &[("A", 2)]), New);
+    }
+    assert_eq!(cancel(&engine, "O1"), Released(State::InventoryReserved, 2));
+    assert_eq!(void(&engine, "O2"), Released(State::InventoryReserved, 2));
+    assert_eq!(lapse(&engine, "O3"), Done);
+    assert_eq!((pay(&engine, "O4"), cancel(&engine, "O4")), (Done, Released(State::Paid, 2)));
+    assert_eq!(book(&engine, "A"), (8, 0, 0));
+    for id in ["O1", "O2", "O3", "O4"] {
+        assert_eq!(state(&engine, id), Some(State::Cancelled));
+    }
+    settled(&engine);
+}
+
+#[test]
+fn c56_every_way_out_of_every_state_for_one_line_and_for_many() {
+    type Way = fn(&Stockade, State);
+    let ways: [Way; 5] = [
+        |engine, _| _ = engine.cancel("O").unwrap(),
+        |engine, _| _ = engine.void("O").unwrap(),
+        |engine, from| _ = engine.transition("O", from, State::Cancelled).unwrap(),
+        |engine, _| {
+            together(3, |_| _ = engine.cancel("O").unwrap());
+        },
+        |engine, _| {
+            together(3, |_| _ = engine.void("O").unwrap());
+        },
+    ];
+    let names: Vec<_> = (0..20).map(|n| format!("R{n}")).collect();
+    for way in ways {
+        for from in [State::Created, State::InventoryReserved, State::Paid] {
+            for count in [1, 2, names.len()] {
+                let rows: Vec<_> = names.iter().map(|name| (name.as_str(), 5)).collect();
+                let engine = shop(&rows);
+                let order: Vec<_> = names[..count].iter().map(|name| (name, 3)).collect();
+                let _ = engine.create("O", &order).unwrap();
+                if from != State::Created {
+                    let _ = engine.reserve("O", &order).unwrap();
+                }
+                if from == State::Paid {
+                    let _ = engine.pay("O").unwrap();
+                }
+                way(&engine, from);
+                assert_eq!(state(&engine, "O"), Some(State::Cancelled));
+                for name in &names {
+                    assert_eq!(book(&engine, name), (5, 0, 0), "from {from}, {count} lines");
+                }
+                settled(&engine);
+            }
+        }
+    }
+}
+
+#[test]
+fn c56_a_hold_that_is_dropped_in_whatever_state_it_got_to() {
+    let engine = shop(&[("A", 8), ("B", 8)]);
+    let order = [("A", 2), ("B", 1)];
+    drop(engine.hold("dropped", &order).unwrap());
+    let crash = catch_unwind(AssertUnwindSafe(|| {
+        let _hold = engine.hold("panicked", &order).unwrap();
+        panic!("in the caller's own work");
+    }));
+    assert!(crash.is_err());
+    {
+        let _hold = engine.hold("paid", &order).unwrap();
+        assert_eq!(pay(&engine, "paid"), Done);
+    }
+    for id in ["dropped", "panicked", "paid"] {
+        assert_eq!(state(&engine, id), Some(State::Cancelled));
+    }
+    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((8, 0, 0), (8, 0, 0)));
+
+    // Once the goods have left there is nothing to give back.
+    {
+        let _hold = engine.hold("shipped", &order).unwrap();
+        assert_eq!((pay(&engine, "shipped"), fulfil(&engine, "shipped")), (Done, Done));
+    }
+    assert_eq!(state(&engine, "shipped"), Some(State::Fulfilled));
+    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((6, 0, 2), (7, 0, 1)));
+    settled(&engine);
+}
+
+/// Timed hold left for later: the second order lapses.
+#[test]
+fn c57_every_line_is_released() {
+    let engine = shop(&[("A", 5), ("B", 5), ("C", 5)]);
+    let order = [("A", 1), ("B", 2), ("C", 3)];
+    let rows = || ["A", "B", "C"].map(|sku| book(&engine, sku));
+    assert_eq!(reserve(&engine, "O1", &order), New);
+    assert_eq!(rows(), [(4, 1, 0), (3, 2, 0), (2, 3, 0)]);
+    assert_eq!(cancel(&engine, "O1"), Released(State::InventoryReserved, 6));
+    assert_eq!(rows(), [(5, 0, 0); 3]);
+    assert_eq!((reserve(&engine, "O2", &order), lapse(&engine, "O2")), (New, Done));
+    assert_eq!(rows(), [(5, 0, 0); 3]);
+    settled(&engine);
+}
