@@ -43,6 +43,7 @@ impl Counter {
 
 /// What a [`Word`] belongs to. Only the loom build cares: a model chooses for which words it wants every interleaving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(stockade_loom), allow(dead_code))]
 pub enum Class {
     /// Rows and order states.
     #[default]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stockade_loom::model::{Class, set_shard};
-use stockade_loom::{ReserveError, Reserved, Sku, Stockade};
+use stockade_loom::{AdvanceError, Advanced, CancelError, Cancelled, ReserveError, Reserved, Sku, State, Stockade};
 
 use crate::run::{Model, Runner};
 
@@ -13,13 +13,161 @@ pub fn run(runner: &mut Runner) {
     }
 }
 
-const MODELS: &[Model] = &[Model {
-    name: "last unit: reserve, reserve",
-    outcomes: &["new short left 0", "short new left 0"],
-    preemptions: None,
-    words: &[Class::Protocol],
-    race: last_unit,
-}];
+const PROTOCOL: &[Class] = &[Class::Protocol];
+const WITH_INDEX: &[Class] = &[Class::Protocol, Class::Cells];
+
+const MODELS: &[Model] = &[
+    Model {
+        name: "last unit: reserve, reserve",
+        outcomes: &["new short left 0", "short new left 0"],
+        preemptions: None,
+        words: PROTOCOL,
+        race: last_unit,
+    },
+    Model {
+        name: "reader: stock then order, reserve",
+        outcomes: &["1 none", "1 reserved", "0 reserved"],
+        preemptions: None,
+        words: WITH_INDEX,
+        race: || {
+            let (shop, a) = shop(1);
+            let [read, _] = race(
+                &shop,
+                [
+                    Box::new(move |shop| {
+                        let stock = shop.stock(a).unwrap().available;
+                        format!("{stock} {}", state(shop, "first"))
+                    }),
+                    Box::new(move |shop| reserve(shop, "first", &[(a, 1)])),
+                ],
+            );
+            read
+        },
+    },
+    Model {
+        name: "reader: order then stock, reserve",
+        outcomes: &["none 1", "none 0", "reserved 0"],
+        preemptions: None,
+        words: WITH_INDEX,
+        race: || {
+            let (shop, a) = shop(1);
+            let [read, _] = race(
+                &shop,
+                [
+                    Box::new(move |shop| {
+                        let order = state(shop, "first");
+                        format!("{order} {}", shop.stock(a).unwrap().available)
+                    }),
+                    Box::new(move |shop| reserve(shop, "first", &[(a, 1)])),
+                ],
+            );
+            read
+        },
+    },
+    Model {
+        name: "cancel seen, then reserve",
+        outcomes: &["not seen left 1", "seen new left 0"],
+        preemptions: None,
+        words: PROTOCOL,
+        race: || {
+            let (shop, a) = shop_with_order(1, 1);
+            let [seen, _] = race(
+                &shop,
+                [
+                    Box::new(move |shop| match state(shop, "first").as_str() {
+                        "cancelled" => format!("seen {}", reserve(shop, "second", &[(a, 1)])),
+                        _ => "not seen".into(),
+                    }),
+                    Box::new(|shop| cancel(shop, "first")),
+                ],
+            );
+            format!("{seen} left {}", left(&shop, a))
+        },
+    },
+    Model {
+        name: "cancel, pay",
+        outcomes: &["from INVENTORY_RESERVED, invalid in CANCELLED left 1", "from PAID, done left 1"],
+        preemptions: None,
+        words: PROTOCOL,
+        race: || {
+            let (shop, a) = shop_with_order(1, 1);
+            let [cancel, pay] =
+                race(&shop, [Box::new(|shop| cancel(shop, "first")), Box::new(|shop| pay(shop, "first"))]);
+            format!("{cancel}, {pay} left {}", left(&shop, a))
+        },
+    },
+    Model {
+        name: "cancel, cancel",
+        outcomes: &["from INVENTORY_RESERVED, already left 1", "already, from INVENTORY_RESERVED left 1"],
+        preemptions: None,
+        words: PROTOCOL,
+        race: || {
+            let (shop, a) = shop_with_order(1, 1);
+            let [one, other] =
+                race(&shop, [Box::new(|shop| cancel(shop, "first")), Box::new(|shop| cancel(shop, "first"))]);
+            format!("{one}, {other} left {}", left(&shop, a))
+        },
+    },
+    Model {
+        name: "same id: reserve, reserve",
+        outcomes: &["new replay left 1", "replay new left 1"],
+        preemptions: None,
+        words: PROTOCOL,
+        race: || {
+            let (shop, a) = shop(2);
+            let [one, other] = race(
+                &shop,
+                [
+                    Box::new(move |shop| reserve(shop, "first", &[(a, 1)])),
+                    Box::new(move |shop| reserve(shop, "first", &[(a, 1)])),
+                ],
+            );
+            format!("{one} {other} left {}", left(&shop, a))
+        },
+    },
+    // While `both` is on its way to a refusal it has A frozen; nobody may be refused for that.
+    Model {
+        name: "must fail beside must not be refused",
+        outcomes: &["both new, b gone, a short", "both short, b written off, a new"],
+        preemptions: None,
+        words: PROTOCOL,
+        race: || {
+            let (shop, a) = shop(1);
+            let b = shop.add_sku("B", 1).unwrap();
+            let [both, other] = race(
+                &shop,
+                [
+                    Box::new(move |shop| reserve(shop, "both", &[(a, 1), (b, 1)])),
+                    Box::new(move |shop| {
+                        let b = if shop.write_off(b, 1).is_ok() { "written off" } else { "gone" };
+                        format!("b {b}, a {}", reserve(shop, "one", &[(a, 1)]))
+                    }),
+                ],
+            );
+            left(&shop, a);
+            left(&shop, b);
+            format!("both {both}, {other}")
+        },
+    },
+    Model {
+        name: "two rows, two orders crossing",
+        outcomes: &["new short left 0 0", "short new left 0 0"],
+        preemptions: None,
+        words: PROTOCOL,
+        race: || {
+            let (shop, a) = shop(1);
+            let b = shop.add_sku("B", 1).unwrap();
+            let [one, other] = race(
+                &shop,
+                [
+                    Box::new(move |shop| reserve(shop, "first", &[(a, 1), (b, 1)])),
+                    Box::new(move |shop| reserve(shop, "second", &[(b, 1), (a, 1)])),
+                ],
+            );
+            format!("{one} {other} left {} {}", left(&shop, a), left(&shop, b))
+        },
+    },
+];
 
 /// Two orders, one unit.
 pub fn last_unit() -> String {
@@ -27,8 +175,8 @@ pub fn last_unit() -> String {
     let [first, second] = race(
         &shop,
         [
-            Box::new(move |shop: &Stockade| reserve(shop, "first", &[(a, 1)])),
-            Box::new(move |shop: &Stockade| reserve(shop, "second", &[(a, 1)])),
+            Box::new(move |shop| reserve(shop, "first", &[(a, 1)])),
+            Box::new(move |shop| reserve(shop, "second", &[(a, 1)])),
         ],
     );
     format!("{first} {second} left {}", left(&shop, a))
@@ -68,6 +216,44 @@ fn reserve(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
         Err(ReserveError::Insufficient { .. }) => "short",
         Err(ReserveError::Closed { .. }) => "closed",
         Err(other) => panic!("{other}"),
+    }
+    .into()
+}
+
+/// A shop in which order `first` holds some units.
+fn shop_with_order(units: u64, held: u32) -> (Arc<Stockade>, Sku) {
+    let (shop, a) = shop(units);
+    assert_eq!(reserve(&shop, "first", &[(a, held)]), "new");
+    (shop, a)
+}
+
+fn cancel(shop: &Stockade, id: &str) -> String {
+    match shop.cancel(id) {
+        Ok(Cancelled::Released { from, .. }) => format!("from {from}"),
+        Ok(Cancelled::Already) => "already".into(),
+        Ok(Cancelled::Unknown) => "unknown".into(),
+        Err(CancelError::InvalidState { actual }) => format!("invalid in {actual}"),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn pay(shop: &Stockade, id: &str) -> String {
+    match shop.pay(id) {
+        Ok(Advanced::Done { .. }) => "done".into(),
+        Ok(Advanced::Already { .. }) => "already".into(),
+        Err(AdvanceError::InvalidState { actual }) => format!("invalid in {actual}"),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn state(shop: &Stockade, id: &str) -> String {
+    match shop.order(id).map(|order| order.state) {
+        None => "none",
+        Some(State::Created) => "created",
+        Some(State::InventoryReserved) => "reserved",
+        Some(State::Paid) => "paid",
+        Some(State::Fulfilled) => "fulfilled",
+        Some(State::Cancelled) => "cancelled",
     }
     .into()
 }

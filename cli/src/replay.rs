@@ -1,0 +1,68 @@
+//! `stockade replay`: sends the orders of files, or of a generated sale, through the engine and reports.
+//!
+//! `csv_file` cuts bytes into rows and `orders` makes a [`Sale`] of them, or `generate` makes one up; `stock`
+//! says what is there at the start; `drive` sends everything from many threads and logs each answer; `tally`
+//! counts the answers; `report` shows the result and `write` keeps it.
+
+mod csv_file;
+mod drive;
+mod generate;
+mod options;
+mod orders;
+mod problem;
+mod quoting;
+mod report;
+mod sale;
+mod stock;
+mod tally;
+mod write;
+
+pub use options::Options;
+pub use problem::BadInput;
+
+use crate::failure::Failure;
+use crate::output;
+use report::Report;
+use sale::Sale;
+use tally::Tally;
+
+/// Runs the command.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let mut sale = take_in(options)?;
+    warn_of_conflicts(&sale);
+    let initial = stock::at_start(&mut sale, &options.stock_source())?;
+    let (engine, rows) = stock::open(&sale.skus, &initial)?;
+
+    let run = drive::drive(&engine, &rows, &sale, options.threads())?;
+
+    let end = stock::available(&engine, &rows)?;
+    let tally = Tally::new(&sale, &initial, &end, &run.log);
+    if let Some(path) = &options.write_stock {
+        write::stock(path, &sale.skus, &end)?;
+    }
+    if let Some(path) = &options.write_decisions {
+        write::decisions(path, &sale, &run.log)?;
+    }
+    let report = Report::new(&sale, &tally, &engine.audit(), options.threads(), run.elapsed);
+    output::print(&report.show(options.format, &options.title())?)?;
+    report.verdict()
+}
+
+fn take_in(options: &Options) -> Result<Sale, Failure> {
+    if options.files.is_empty() {
+        Ok(generate::generate(&options.sale))
+    } else {
+        Ok(orders::read(&options.files, &options.rules)?)
+    }
+}
+
+/// An order id that comes back with other lines is no reason to stop, but nobody should miss it.
+fn warn_of_conflicts(sale: &Sale) {
+    const SHOWN: usize = 10;
+    for conflict in sale.conflicts.iter().take(SHOWN) {
+        output::complain(format_args!("warning: {conflict}"));
+    }
+    if let Some(more @ 1..) = sale.conflicts.len().checked_sub(SHOWN) {
+        output::complain(format_args!("warning: and {more} more like these; --format json lists all"));
+    }
+}

@@ -1,0 +1,231 @@
+//! The report of a replay: its figures, as a table for people or as JSON.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use stockade::Audit;
+
+use super::sale::{Conflict, LineCounts, Sale};
+use super::tally::{Tally, Units};
+use crate::failure::Failure;
+use crate::output::{self, Format, thousands};
+
+/// The figures. Names and order are those of the JSON.
+#[derive(Serialize)]
+pub struct Report<'a> {
+    orders: Orders,
+    returns: Returns,
+    cancels: Cancels,
+    units: Units,
+    skus: usize,
+    skus_sold_out: usize,
+    lines: &'a LineCounts,
+    told_yes_twice: u64,
+    conserved: bool,
+    threads: usize,
+    elapsed_s: f64,
+    reserves_per_s: f64,
+    conflicts: &'a [Conflict],
+}
+
+/// What became of the orders; an order that was sent several times counts each time.
+#[derive(Serialize)]
+struct Orders {
+    accepted: u64,
+    refused: u64,
+    empty: u64,
+    replayed: u64,
+    closed: u64,
+    conflicting: u64,
+}
+
+#[derive(Serialize)]
+struct Returns {
+    applied: u64,
+    empty: u64,
+}
+
+#[derive(Serialize)]
+struct Cancels {
+    applied: u64,
+    without_effect: u64,
+}
+
+impl<'a> Report<'a> {
+    /// Puts the figures together.
+    pub fn new(sale: &'a Sale, tally: &Tally, audit: &Audit, threads: usize, elapsed: Duration) -> Self {
+        let elapsed_s = elapsed.as_secs_f64();
+        Report {
+            orders: Orders {
+                accepted: tally.accepted,
+                refused: tally.refused,
+                empty: sale.empty_orders,
+                replayed: tally.replayed,
+                closed: tally.closed,
+                conflicting: sale.conflicts.len() as u64,
+            },
+            returns: Returns { applied: tally.returned, empty: sale.empty_returns },
+            cancels: Cancels { applied: tally.cancelled, without_effect: tally.not_cancelled },
+            units: tally.total(),
+            skus: tally.units.len(),
+            skus_sold_out: tally.units.iter().filter(|units| units.available == 0).count(),
+            lines: &sale.lines,
+            told_yes_twice: tally.told_yes_twice(),
+            conserved: tally.conserved(audit),
+            threads,
+            elapsed_s,
+            reserves_per_s: if elapsed_s > 0.0 { tally.reserves() as f64 / elapsed_s } else { 0.0 },
+            conflicts: &sale.conflicts,
+        }
+    }
+
+    /// The report as it is printed.
+    pub fn show(&self, format: Format, title: &str) -> Result<String, Failure> {
+        match format {
+            Format::Text => Ok(self.text(title)),
+            Format::Json => output::json(self),
+        }
+    }
+
+    /// An error if somebody was told yes twice or the books do not add up.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        if self.told_yes_twice > 0 {
+            let times = thousands(self.told_yes_twice);
+            return Err(Failure::Unsound(format!("told yes {times} times too often")));
+        }
+        if !self.conserved {
+            return Err(Failure::Unsound("the books do not add up: units were lost or made up".into()));
+        }
+        Ok(())
+    }
+
+    fn text(&self, title: &str) -> String {
+        let rows: Vec<_> = self.rows().into_iter().filter(|row| row.always || row.figure != 0).collect();
+        let groups = rows.chunk_by(|one, next| one.about == next.about);
+        let table: String =
+            groups.flat_map(|group| group.iter().enumerate()).map(|(i, row)| row.text(i == 0)).collect();
+        let conserved = if self.conserved {
+            "yes, the callers' books and the engine's agree on every SKU"
+        } else {
+            "NO, the books do not add up"
+        };
+        format!(
+            "{title}\n\n{table}\n{threads}, {elapsed:.1?}, {rate} reserves per second\n\n\
+             TOLD YES TWICE: {twice}\nCONSERVED: {conserved}\n",
+            threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) },
+            elapsed = Duration::from_secs_f64(self.elapsed_s),
+            rate = thousands(self.reserves_per_s as u64),
+            twice = self.told_yes_twice,
+        )
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let Report { orders, returns, cancels, units, lines, .. } = self;
+        vec![
+            Row::always("orders", "accepted", orders.accepted, "yes, and took the stock"),
+            Row::always("orders", "refused", orders.refused, "no, the stock was short"),
+            Row::not_0("orders", "replayed", orders.replayed, "sent again, told yes again, took nothing"),
+            Row::not_0("orders", "closed", orders.closed, "sent again after they were cancelled: no"),
+            Row::not_0("orders", "empty", orders.empty, "nothing left after skipping lines"),
+            Row::not_0("orders", "conflicting", orders.conflicting, "not sent, the id came before with other lines"),
+            Row::not_0("cancels", "applied", cancels.applied, "gave the stock back"),
+            Row::not_0("cancels", "without effect", cancels.without_effect, "there was nothing to cancel"),
+            Row::not_0("returns", "applied", returns.applied, "goods put back"),
+            Row::not_0("returns", "empty", returns.empty, "nothing left after skipping lines"),
+            Row::always("units", "initial", units.initial, ""),
+            Row::always("units", "+ returned", units.returned, ""),
+            Row::always("units", "- sold", units.sold, "promised and not given back"),
+            Row::always("units", "= available", units.available, "as the engine says at the end"),
+            Row::always("SKUs", "all", self.skus as u64, ""),
+            Row::always("SKUs", "sold out", self.skus_sold_out as u64, ""),
+            Row::always("lines", "all", lines.read, ""),
+            Row::not_0("lines", "skipped: SKU", lines.skipped_sku, "does not match the pattern"),
+            Row::not_0("lines", "skipped: quantity", lines.skipped_quantity, "wrong sign for an order or a return"),
+        ]
+    }
+}
+
+/// A line of the table.
+struct Row {
+    about: &'static str,
+    label: &'static str,
+    figure: i128,
+    note: &'static str,
+    always: bool,
+}
+
+impl Row {
+    fn always(about: &'static str, label: &'static str, figure: impl Into<i128>, note: &'static str) -> Self {
+        Row { about, label, figure: figure.into(), note, always: true }
+    }
+
+    /// Left out if 0: most runs have no cancels, returns or oddities.
+    fn not_0(about: &'static str, label: &'static str, figure: u64, note: &'static str) -> Self {
+        Row { always: false, ..Row::always(about, label, figure, note) }
+    }
+
+    fn text(&self, first_of_group: bool) -> String {
+        let Row { about, label, figure, note, .. } = self;
+        let about = if first_of_group { about } else { "" };
+        let line = format!("  {about:<8} {label:<18} {:>13}   {note}", thousands(*figure));
+        format!("{}\n", line.trim_end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::replay::drive::{Entry, Told};
+    use crate::replay::sale::Order;
+
+    const TIME: Duration = Duration::from_millis(500);
+
+    /// The report on an order of 2 units of one SKU, of which there are 2 at first.
+    fn report(told: &[Told], available: u64) -> (String, String, Option<String>) {
+        let sale = Sale { orders: vec![Order { id: "1".into(), lines: vec![(0, 2)] }], ..Sale::default() };
+        let log: Vec<_> = told.iter().map(|&told| Entry::for_tests(0, told)).collect();
+        let tally = Tally::new(&sale, &[2], &[available], &log);
+        let mut audit = Audit::default();
+        audit.rows = 1;
+        let report = Report::new(&sale, &tally, &audit, 2, TIME);
+        let show = |format| report.show(format, "title").unwrap();
+        (show(Format::Text), show(Format::Json), report.verdict().err().map(|failure| failure.to_string()))
+    }
+
+    #[test]
+    fn good_books_have_no_verdict() {
+        let (text, json, verdict) = report(&[Told::New, Told::Replayed], 0);
+        assert!(text.starts_with("title\n\n  orders   accepted "), "{text}");
+        assert!(
+            text.contains("\n2 threads, 500.0ms, 4 reserves per second\n\nTOLD YES TWICE: 0\nCONSERVED: yes"),
+            "{text}"
+        );
+        assert!(!text.contains("returns"), "rows of 0 are left out: {text}");
+        assert!(json.contains("\"told_yes_twice\": 0,\n  \"conserved\": true"), "{json}");
+        assert_eq!(verdict, None);
+    }
+
+    #[test]
+    fn yes_twice_is_told_everywhere() {
+        let (text, json, verdict) = report(&[Told::New, Told::New], 0);
+        assert!(text.contains("TOLD YES TWICE: 3\nCONSERVED: NO"), "{text}");
+        assert!(json.contains("\"told_yes_twice\": 3"), "{json}");
+        assert_eq!(verdict.unwrap(), "told yes 3 times too often");
+    }
+
+    #[test]
+    fn lost_units_are_told_everywhere() {
+        let (text, json, verdict) = report(&[Told::Refused], 1);
+        assert!(text.contains("TOLD YES TWICE: 0\nCONSERVED: NO"), "{text}");
+        assert!(json.contains("\"conserved\": false"), "{json}");
+        assert!(verdict.unwrap().contains("do not add up"));
+    }
+
+    #[test]
+    fn a_run_that_took_no_time_has_no_rate() {
+        let sale = Sale::default();
+        let report = Report::new(&sale, &Tally::default(), &Audit::default(), 1, Duration::ZERO);
+        assert_eq!(report.reserves_per_s, 0.0);
+    }
+}

@@ -1,0 +1,253 @@
+//! The books of the callers: what they were told, counted without asking the engine.
+//!
+//! # What `told_yes_twice` = 0 proves, and what not
+//!
+//! Each thread logs the answers it gets, and the log is counted when all is over. An order counts as promised
+//! as often as a caller was told "new" for it, and at least once if anybody was told "replayed"; its units
+//! count as given back at most once, when a caller was told "released". For each SKU the units promised and not
+//! given back must not exceed those that were there at the start or came back in returns, and no order may be
+//! "new" twice. Neither can hold if stock was sold twice *and kept*, whatever the engine's own books say, and
+//! however the threads interleaved.
+//!
+//! The logs have no common clock. Units that were promised twice for a moment, one of the two promises having
+//! been cancelled before the end, are therefore not seen here; that needs the history checks of the engine's
+//! own tests. Nor is an order seen that was refused although stock was there.
+
+use serde::Serialize;
+use stockade::Audit;
+
+use super::drive::{Entry, Told};
+use super::sale::Sale;
+
+/// What callers were told in all.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// "New".
+    pub accepted: u64,
+    /// "Replayed".
+    pub replayed: u64,
+    /// "Insufficient".
+    pub refused: u64,
+    /// "Closed".
+    pub closed: u64,
+    /// Cancels that gave stock back.
+    pub cancelled: u64,
+    /// Cancels that found nothing to cancel.
+    pub not_cancelled: u64,
+    /// Returns that are back in stock.
+    pub returned: u64,
+    /// Orders that were "new" once more than once.
+    pub new_again: u64,
+    /// By SKU.
+    pub units: Vec<Units>,
+}
+
+/// Units of one SKU, or of all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Units {
+    /// There at the start.
+    pub initial: u64,
+    /// Promised and not given back. Below 0 only if the engine is wrong.
+    pub sold: i64,
+    /// Came back in returns.
+    pub returned: u64,
+    /// What the engine says is there at the end: the only figure here that is not from the callers.
+    pub available: u64,
+}
+
+impl Units {
+    /// What the callers' books say must be there at the end.
+    fn left(&self) -> i128 {
+        i128::from(self.initial) + i128::from(self.returned) - i128::from(self.sold)
+    }
+}
+
+/// What the callers of one order were told.
+#[derive(Clone, Copy, Default)]
+struct OrderTold {
+    new: i64,
+    replayed: bool,
+    released: bool,
+}
+
+impl Tally {
+    /// Counts the answers, next to what was there at the start and at the end.
+    pub fn new(sale: &Sale, initial: &[u64], available: &[u64], log: &[Entry]) -> Self {
+        let units = initial.iter().zip(available);
+        let units = units.map(|(&initial, &available)| Units { initial, available, ..Units::default() });
+        let mut tally = Tally { units: units.collect(), ..Tally::default() };
+        let mut orders = vec![OrderTold::default(); sale.orders.len()];
+        for &Entry { number, told, .. } in log {
+            tally.count(sale, &mut orders, number, told);
+        }
+        for (order, told) in sale.orders.iter().zip(&orders) {
+            let promised = told.new.max(told.replayed.into());
+            for &(sku, units) in &order.lines {
+                tally.units[sku].sold += (promised - i64::from(told.released)) * i64::from(units);
+            }
+            tally.new_again += (told.new - 1).max(0).unsigned_abs();
+        }
+        tally
+    }
+
+    fn count(&mut self, sale: &Sale, orders: &mut [OrderTold], number: usize, told: Told) {
+        match told {
+            Told::New => {
+                self.accepted += 1;
+                orders[number].new += 1;
+            }
+            Told::Replayed => {
+                self.replayed += 1;
+                orders[number].replayed = true;
+            }
+            Told::Refused => self.refused += 1,
+            Told::Closed => self.closed += 1,
+            Told::Released => {
+                self.cancelled += 1;
+                orders[number].released = true;
+            }
+            Told::NotCancelled => self.not_cancelled += 1,
+            Told::Returned => {
+                self.returned += 1;
+                for &(sku, units) in &sale.returns[number] {
+                    self.units[sku].returned += u64::from(units);
+                }
+            }
+        }
+    }
+
+    /// Units promised beyond those there were, and orders that were "new" again.
+    pub fn told_yes_twice(&self) -> u64 {
+        let excess = |units: &Units| u64::try_from(-units.left()).unwrap_or(0);
+        self.new_again + self.units.iter().map(excess).sum::<u64>()
+    }
+
+    /// Whether the callers' books and the engine's agree to the unit for every SKU, and the engine, now at rest,
+    /// finds nothing wrong with itself.
+    pub fn conserved(&self, audit: &Audit) -> bool {
+        let agree = self.units.iter().all(|units| units.left() == units.available.into());
+        agree && audit.is_sound() && audit.in_motion.is_empty() && audit.rows == self.units.len()
+    }
+
+    /// Units of all SKUs together.
+    pub fn total(&self) -> Units {
+        self.units.iter().fold(Units::default(), |sum, units| Units {
+            initial: sum.initial + units.initial,
+            sold: sum.sold + units.sold,
+            returned: sum.returned + units.returned,
+            available: sum.available + units.available,
+        })
+    }
+
+    /// How many times `reserve` was called.
+    pub fn reserves(&self) -> u64 {
+        self.accepted + self.replayed + self.refused + self.closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::sale::Order;
+
+    /// Three orders of one unit of SKU 0; the third also wants two of SKU 1. One return of a unit of SKU 0.
+    fn sale() -> Sale {
+        let order = |id: &str, lines: &[(usize, u32)]| Order { id: id.into(), lines: lines.into() };
+        let orders = vec![order("a", &[(0, 1)]), order("b", &[(0, 1)]), order("c", &[(0, 1), (1, 2)])];
+        Sale { orders, returns: vec![vec![(0, 1)]], ..Sale::default() }
+    }
+
+    fn tally(initial: [u64; 2], available: [u64; 2], told: &[(usize, Told)]) -> Tally {
+        let log: Vec<_> = told.iter().map(|&(number, told)| Entry::for_tests(number, told)).collect();
+        Tally::new(&sale(), &initial, &available, &log)
+    }
+
+    fn told_yes_twice(initial: [u64; 2], told: &[(usize, Told)]) -> u64 {
+        tally(initial, [0, 0], told).told_yes_twice()
+    }
+
+    fn audit() -> Audit {
+        let mut audit = Audit::default();
+        audit.rows = 2;
+        audit
+    }
+
+    #[test]
+    fn everything_is_counted() {
+        let told = [
+            (0, Told::New),
+            (0, Told::Replayed),
+            (1, Told::Refused),
+            (0, Told::Released),
+            (0, Told::NotCancelled),
+            (0, Told::Closed),
+            (0, Told::Returned),
+            (2, Told::New),
+        ];
+        let wanted = Tally {
+            accepted: 2,
+            replayed: 1,
+            refused: 1,
+            closed: 1,
+            cancelled: 1,
+            not_cancelled: 1,
+            returned: 1,
+            new_again: 0,
+            units: vec![
+                Units { initial: 1, sold: 1, returned: 1, available: 1 },
+                Units { initial: 3, sold: 2, returned: 0, available: 1 },
+            ],
+        };
+        let tally = tally([1, 3], [1, 1], &told);
+        assert_eq!(tally, wanted);
+        assert_eq!(tally.total(), Units { initial: 4, sold: 3, returned: 1, available: 2 });
+        assert_eq!((tally.reserves(), tally.told_yes_twice()), (5, 0));
+        assert!(tally.conserved(&audit()));
+    }
+
+    #[test]
+    fn a_unit_promised_twice_is_seen() {
+        let twice = [(0, Told::New), (1, Told::New)];
+        assert_eq!(told_yes_twice([1, 0], &twice), 1);
+        assert_eq!(told_yes_twice([2, 0], &twice), 0);
+        assert_eq!(told_yes_twice([3, 0], &[(2, Told::New)]), 2, "two units of the other SKU");
+    }
+
+    #[test]
+    fn a_return_and_a_cancel_make_room_for_one_more() {
+        let told = [(0, Told::New), (0, Told::Returned), (1, Told::New), (1, Told::Released), (2, Told::New)];
+        assert_eq!(told_yes_twice([1, 2], &told), 0);
+        assert_eq!(told_yes_twice([0, 2], &told), 1);
+    }
+
+    #[test]
+    fn one_order_is_new_only_once() {
+        assert_eq!(told_yes_twice([9, 9], &[(0, Told::New), (0, Told::New)]), 1);
+    }
+
+    #[test]
+    fn a_replay_is_a_yes_too() {
+        assert_eq!(told_yes_twice([0, 0], &[(0, Told::Replayed)]), 1);
+    }
+
+    #[test]
+    fn stock_that_came_back_twice_is_seen_when_it_is_sold_again() {
+        let told = [(0, Told::New), (0, Told::Released), (0, Told::Released), (1, Told::New), (2, Told::New)];
+        assert_eq!(told_yes_twice([1, 2], &told), 1);
+    }
+
+    #[test]
+    fn books_that_disagree_are_not_conserved() {
+        let end = |available| tally([2, 2], available, &[(0, Told::New)]);
+        assert!(end([1, 2]).conserved(&audit()));
+        assert!(!end([2, 2]).conserved(&audit()), "the engine forgot a sale");
+        assert!(!end([1, 1]).conserved(&audit()), "a unit got lost");
+
+        let mut moving = audit();
+        moving.in_motion.push("A".into());
+        assert!(!end([1, 2]).conserved(&moving));
+        let mut short = audit();
+        short.rows = 1;
+        assert!(!end([1, 2]).conserved(&short));
+    }
+}
