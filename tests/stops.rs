@@ -1,0 +1,248 @@
+//! A thread is stopped at each step of each verb, or panics there, and nobody else notices.
+//!
+//! The steps are those the code itself names ([`Step::ALL`]); a step that no scenario passes fails the test, so none can
+//! be forgotten. While the thread is stopped the others work on its rows, on other rows and on its order id, all
+//! the way to the end; then it wakes, and nothing has been applied twice.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use stockade_hooked::hooks::{Step, with_hook};
+use stockade_hooked::{State, Stockade};
+
+/// Longer than any workload takes; a thread that waits for the stopped one runs into it.
+const PATIENCE: Duration = Duration::from_secs(20);
+const UNITS: u64 = 1_000;
+
+type Shop = Arc<Stockade>;
+
+/// Something one thread does, and what is there before.
+struct Scenario {
+    name: &'static str,
+    prepare: fn(&Shop),
+    act: fn(&Shop),
+    /// What others do when the acting thread first passes a step; this is how it loses a race.
+    meddle: fn(&Shop, Step),
+}
+
+const fn scenario(name: &'static str, prepare: fn(&Shop), act: fn(&Shop)) -> Scenario {
+    Scenario { name, prepare, act, meddle: |_, _| {} }
+}
+
+const SCENARIOS: &[Scenario] = &[
+    scenario("reserve", |_| {}, |s| drop(s.reserve("id", &[("A", 2)]))),
+    scenario("reserve two lines", |_| {}, |s| drop(s.reserve("id", &[("A", 2), ("B", 1)]))),
+    scenario("refused at a look", |_| {}, |s| drop(s.reserve("id", &[("A", 5_000)]))),
+    Scenario {
+        meddle: |s, step| {
+            if step == Step::Drafted {
+                drop(s.write_off("last", 1));
+            }
+        },
+        ..scenario("refused in a race", |_| {}, |s| drop(s.reserve("id", &[("A", 1), ("last", 1)])))
+    },
+    scenario("create", |_| {}, |s| drop(s.create("id", &[("A", 2)]))),
+    scenario("reserve created", created, |s| drop(s.transition("id", State::Created, State::InventoryReserved))),
+    Scenario {
+        meddle: |s, step| {
+            if step == Step::RetryBegun {
+                drop(s.write_off("last", 1));
+            }
+        },
+        ..scenario(
+            "refused created, in a race",
+            |s| drop(s.create("id", &[("A", 1), ("last", 1)])),
+            |s| drop(s.reserve("id", &[("A", 1), ("last", 1)])),
+        )
+    },
+    scenario("cancel", reserved, |s| drop(s.cancel("id"))),
+    scenario("cancel paid", paid, |s| drop(s.cancel("id"))),
+    scenario("cancel created", created, |s| drop(s.cancel("id"))),
+    scenario("void", reserved, |s| drop(s.void("id"))),
+    scenario("void unknown", |_| {}, |s| drop(s.void("id"))),
+    scenario("pay", reserved, |s| drop(s.pay("id"))),
+    scenario("fulfil", paid, |s| drop(s.fulfil("id"))),
+    scenario("hold dropped", |_| {}, |s| drop(s.hold("id", &[("A", 2), ("B", 3)]))),
+    scenario("restock", |_| {}, |s| drop(s.restock("A", 7))),
+    scenario("write off", |_| {}, |s| drop(s.write_off("A", 7))),
+    scenario("set available", |_| {}, |s| drop(s.set_available("A", 0, 900))),
+    scenario("add sku", |_| {}, |s| drop(s.add_sku("C", 5))),
+    // A few hundred entries fill a segment of the index: the acting thread has to divide it.
+    scenario("index grows", |_| {}, |s| (0..700).for_each(|i| drop(s.create(&format!("more-{i}"), &[("B", 1)])))),
+    // Orders refused in a race leave garbage in the index, and memory that is used again.
+    scenario(
+        "index is cleaned",
+        |s| (0..600).for_each(|i| lose_a_race(s, &format!("lost-{i}"))),
+        |s| (0..300).for_each(|i| drop(s.create(&format!("more-{i}"), &[("B", 1)]))),
+    ),
+];
+
+fn created(shop: &Shop) {
+    drop(shop.create("id", &[("A", 2)]));
+}
+
+fn reserved(shop: &Shop) {
+    drop(shop.reserve("id", &[("A", 2), ("B", 1)]));
+}
+
+fn paid(shop: &Shop) {
+    reserved(shop);
+    drop(shop.pay("id"));
+}
+
+/// A reserve that finds enough when it looks, and too little when it takes.
+fn lose_a_race(shop: &Shop, id: &str) {
+    let meddler = Arc::clone(shop);
+    let hook = once(Step::Drafted, move || drop(meddler.write_off("last", 1)));
+    with_hook(hook, || assert!(shop.reserve(id, &[("last", 1)]).is_err()));
+    shop.restock("last", 1).unwrap();
+}
+
+/// A hook that does something the first time a step is passed.
+fn once(at: Step, work: impl Fn()) -> impl Fn(Step) {
+    let done = Cell::new(false);
+    move |step| {
+        if step == at && !done.replace(true) {
+            work();
+        }
+    }
+}
+
+fn shop() -> Shop {
+    let shop = Stockade::new();
+    shop.add_sku("A", UNITS).unwrap();
+    shop.add_sku("B", UNITS).unwrap();
+    shop.add_sku("last", 1).unwrap();
+    Arc::new(shop)
+}
+
+/// What everybody else does meanwhile, on the same rows, other rows and the same id. Every call must return.
+fn workload(shop: &Shop) {
+    for i in 0..20 {
+        let id = format!("work-{i}");
+        assert!(shop.reserve(&id, &[("A", 1), ("B", 1)]).unwrap().is_new());
+        assert!(shop.stock("A").is_ok());
+        assert!(shop.order("id").is_none_or(|order| order.id == "id"));
+        let _ = shop.pay(&id).unwrap();
+        assert_eq!(shop.cancel(&id).unwrap().units(), 2);
+    }
+    shop.restock("last", 3).unwrap();
+    drop(shop.reserve("id", &[("A", 2)]));
+    drop(shop.pay("id"));
+    drop(shop.cancel("id"));
+    drop(shop.void("id"));
+    assert!(shop.orders().filter(|order| order.state.holds()).all(|order| !order.id.starts_with("work")));
+}
+
+/// Runs the workload on another thread; panics if it does not come back.
+fn others_go_on(shop: &Shop, what: &str) {
+    let (done, finished) = channel();
+    let shop = Arc::clone(shop);
+    std::thread::spawn(move || {
+        workload(&shop);
+        done.send(()).unwrap();
+    });
+    finished.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{what}: the others wait"));
+}
+
+/// Nothing is lost, nothing applied twice, and what is still held goes back when it is cancelled.
+fn all_is_well(shop: &Shop, what: &str) {
+    let audit = shop.audit();
+    assert!(audit.is_sound(), "{what}: {audit:?}");
+    assert!(audit.in_motion.is_empty(), "{what}: {audit:?}");
+    for order in shop.orders() {
+        drop(shop.cancel(&order.id));
+    }
+    for (sku, stock) in shop.rows() {
+        let balance = shop.balance(&*sku).unwrap();
+        assert_eq!(balance.held, 0, "{what}: {balance:?}");
+        assert_eq!(stock.available + balance.shipped, balance.received, "{what}: {balance:?}");
+    }
+}
+
+/// Runs a scenario; when the acting thread first passes `target`, `at_target` runs on it.
+/// Tells the steps that were passed.
+fn act(scenario: &Scenario, shop: &Shop, target: Step, at_target: impl Fn() + 'static) -> HashSet<Step> {
+    let passed = Rc::new(RefCell::new(HashSet::new()));
+    let seen = Rc::clone(&passed);
+    let (meddle, meddler) = (scenario.meddle, Arc::clone(shop));
+    let hook = move |step| {
+        if seen.borrow_mut().insert(step) {
+            meddle(&meddler, step);
+            if step == target {
+                at_target();
+            }
+        }
+    };
+    let _ = catch_unwind(AssertUnwindSafe(|| with_hook(hook, || (scenario.act)(shop))));
+    passed.take()
+}
+
+#[test]
+fn a_thread_stopped_at_any_step_stops_nobody() {
+    let mut passed = HashSet::new();
+    for scenario in SCENARIOS {
+        for target in Step::ALL {
+            let what = format!("{} stopped at {target:?}", scenario.name);
+            let shop = shop();
+            (scenario.prepare)(&shop);
+            let (stopped, at_stop) = channel();
+            let (wake, woken) = channel::<()>();
+            let actor = {
+                let shop = Arc::clone(&shop);
+                std::thread::spawn(move || {
+                    let told = stopped.clone();
+                    let steps = act(scenario, &shop, *target, move || {
+                        told.send(true).unwrap();
+                        let _ = woken.recv();
+                    });
+                    stopped.send(false).unwrap();
+                    steps
+                })
+            };
+            if at_stop.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{what}: the actor itself waits")) {
+                others_go_on(&shop, &what);
+                wake.send(()).unwrap();
+            }
+            passed.extend(actor.join().unwrap());
+            all_is_well(&shop, &what);
+        }
+    }
+    let forgotten: Vec<_> = Step::ALL.iter().filter(|step| !passed.contains(step)).collect();
+    assert!(forgotten.is_empty(), "no scenario passes {forgotten:?}");
+}
+
+#[test]
+fn a_panic_at_any_step_loses_nothing() {
+    for scenario in SCENARIOS {
+        for target in Step::ALL {
+            let what = format!("{} panics at {target:?}", scenario.name);
+            let shop = shop();
+            (scenario.prepare)(&shop);
+            let steps = act(scenario, &shop, *target, || std::panic::resume_unwind(Box::new(())));
+            if steps.contains(target) {
+                others_go_on(&shop, &what);
+            }
+            all_is_well(&shop, &what);
+        }
+    }
+}
+
+#[test]
+fn an_id_whose_thread_panicked_can_be_used() {
+    for target in Step::ALL {
+        let shop = shop();
+        let panicked = act(&SCENARIOS[0], &shop, *target, || std::panic::resume_unwind(Box::new(())));
+        let again = shop.reserve("id", &[("A", 2)]).unwrap();
+        assert_eq!(shop.stock("A").unwrap().available, UNITS - 2, "{target:?} {panicked:?} {again:?}");
+        assert_eq!(shop.cancel("id").unwrap().units(), 2);
+        assert_eq!(shop.stock("A").unwrap().available, UNITS);
+    }
+}
