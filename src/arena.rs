@@ -26,7 +26,7 @@ pub(crate) trait Slot: Sized + Send + Sync + 'static {
 #[cfg(not(stockade_loom))]
 const FIRST_BITS: u32 = 6;
 #[cfg(stockade_loom)]
-const FIRST_BITS: u32 = 3;
+const FIRST_BITS: u32 = 2;
 const CHUNKS: usize = (SLOT_BITS - FIRST_BITS) as usize;
 /// Fresh slots that a shard takes at a time.
 #[cfg(not(stockade_loom))]

@@ -332,6 +332,27 @@ pub mod model {
         super::simulated::set_shard(shard);
     }
 
+    /// One of the engine's own words, for the canaries.
+    #[derive(Debug, Default)]
+    pub struct Probe(super::Word);
+
+    impl Probe {
+        /// As the engine loads.
+        pub fn load(&self) -> u64 {
+            self.0.load()
+        }
+
+        /// As the engine stores.
+        pub fn store(&self, value: u64) {
+            self.0.store(value);
+        }
+
+        /// As the engine exchanges.
+        pub fn compare_exchange(&self, old: u64, new: u64) -> bool {
+            self.0.compare_exchange(old, new).is_ok()
+        }
+    }
+
     pub(super) fn load(word: &AtomicU64, class: Class) -> u64 {
         let all = LOADS.load(Relaxed) != Loads::Orderings as u8 && CLASSES.load(Relaxed) & 1 << class as u8 != 0;
         if all { word.fetch_or(0, AcqRel) } else { word.load(Acquire) }

@@ -1,53 +1,79 @@
 //! Models that must fail. If they pass, the build is not what it seems, and no other model means anything.
 
-use std::time::Instant;
+use std::sync::Arc;
 
-use loom::sync::atomic::{
-    AtomicU64,
-    Ordering::{AcqRel, Acquire},
-};
-use stockade_loom::model::{Class, Loads};
+use stockade_loom::model::{Class, Loads, Probe};
 
 use crate::protocol::last_unit;
-use crate::run::{Runner, explore};
+use crate::run::{Expect, Model};
 
-pub fn run(runner: &mut Runner) {
-    let name = "canary: load-then-store must oversell";
-    if runner.wants(name) {
-        // The engine's own verbs over its own atomics, with a compare-exchange that is none: a second yes, or the
-        // engine's arithmetic giving up over one, must be found.
-        let start = Instant::now();
-        let seen = explore(Loads::Broken, &[Class::Protocol], None, last_unit);
-        runner.line(name, Loads::Broken, &seen, start);
-        let found = seen.panic.is_some() || seen.outcomes.keys().any(|outcome| outcome.starts_with("new new"));
-        runner.verdict(name, found, || "two yes were not found: the models would not find a broken CAS".into());
-    }
+pub const MODELS: &[Model] = &[
+    // The engine's own verbs over its own atomics, with a compare-exchange that loads, then stores.
+    Model {
+        name: "canary: load-then-store must go wrong",
+        expect: Expect::Canary(
+            Loads::Broken,
+            |seen| seen.panic.is_some() || seen.outcomes.keys().any(|outcome| outcome.starts_with("new new")),
+            "two yes were not found: the models would not find a broken CAS",
+        ),
+        preemptions: None,
+        words: &[Class::Protocol],
+        race: last_unit,
+    },
+    Model {
+        name: "canary: an update must be lost",
+        expect: Expect::Canary(
+            Loads::Interleavings,
+            |seen| seen.outcomes.contains_key("lost") && seen.outcomes.contains_key("kept"),
+            "the engine's words are not loom's: the models explore nothing",
+        ),
+        preemptions: None,
+        words: &[Class::Protocol],
+        race: || {
+            let increment = |word: &Probe| {
+                word.store(word.load() + 1);
+                0
+            };
+            if race(increment, increment).0 == 2 { "kept".into() } else { "lost".into() }
+        },
+    },
+    // tokio-rs/loom#392. The day plain loads explore everything, loads need not be read-modify-writes any more.
+    Model {
+        name: "canary: loom skips a plain load's races",
+        expect: Expect::Canary(
+            Loads::Orderings,
+            |seen| !seen.outcomes.contains_key("changed"),
+            "loom sees more than it did: read loom-tests/README.md",
+        ),
+        preemptions: None,
+        words: &[Class::Protocol],
+        race: gap,
+    },
+    Model {
+        name: "canary: a read-modify-write load skips none",
+        expect: Expect::Canary(
+            Loads::Interleavings,
+            |seen| seen.outcomes.contains_key("changed") && seen.outcomes.contains_key("unchanged"),
+            "the gap is open: the models explore too little",
+        ),
+        preemptions: None,
+        words: &[Class::Protocol],
+        race: gap,
+    },
+];
 
-    let name = "canary: loom skips a plain load's races";
-    if runner.wants(name) {
-        // tokio-rs/loom#392. The day plain loads explore everything, read-modify-write loads are not needed any more.
-        let start = Instant::now();
-        let plain = explore(Loads::Orderings, &[], None, || gap(|word| word.load(Acquire)));
-        runner.line(name, Loads::Orderings, &plain, start);
-        let start = Instant::now();
-        let full = explore(Loads::Interleavings, &[], None, || gap(|word| word.fetch_or(0, AcqRel)));
-        runner.line(name, Loads::Interleavings, &full, start);
-        runner.verdict(name, !plain.outcomes.contains_key("changed"), || {
-            "loom has changed: see loom-tests/README.md".into()
-        });
-        runner.verdict(name, full.outcomes.contains_key("changed"), || "the gap is not closed".into());
-    }
+/// One thread loads and then changes a word; the other reads it. Does the reader ever see the change?
+fn gap() -> String {
+    let seen = race(Probe::load, |word| u64::from(word.compare_exchange(word.load(), 1))).1;
+    if seen == 1 { "changed".into() } else { "unchanged".into() }
 }
 
-/// One thread loads and then changes a word; another reads it. Does the reader ever see the change?
-fn gap(load: fn(&AtomicU64) -> u64) -> String {
-    let word = loom::sync::Arc::new(AtomicU64::new(0));
-    let theirs = loom::sync::Arc::clone(&word);
-    let writer = loom::thread::spawn(move || {
-        let seen = load(&theirs);
-        let _ = theirs.compare_exchange(seen, 1, AcqRel, Acquire);
-    });
-    let seen = load(&word);
-    writer.join().unwrap();
-    if seen == 1 { "changed".into() } else { "unchanged".into() }
+/// Two threads and one word: the word as it ends, and what the first thread says.
+fn race(one: fn(&Probe) -> u64, other: fn(&Probe) -> u64) -> (u64, u64) {
+    let word = Arc::new(Probe::default());
+    let theirs = Arc::clone(&word);
+    let thread = loom::thread::spawn(move || other(&theirs));
+    let said = one(&word);
+    thread.join().unwrap();
+    (word.load(), said)
 }

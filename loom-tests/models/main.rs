@@ -1,7 +1,7 @@
 //! The loom models: small races of real verbs, explored in every interleaving.
 //!
-//! `cargo test --test models` runs them all and prints for each its executions and the outcomes seen. A name, or
-//! part of one, as argument runs only those.
+//! `cargo test --test models` runs them all, one process for each core, and prints for each its executions and the
+//! outcomes seen. A name, or part of one, as argument runs only those.
 //!
 //! A model names the full set of outcomes that must be seen. One that is missing makes it fail just like one
 //! that is not in the set: a model that explores too little is red.
@@ -12,10 +12,21 @@ mod canaries;
 mod protocol;
 mod run;
 
-fn main() {
-    let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let mut runner = run::Runner::new(filter);
-    canaries::run(&mut runner);
-    protocol::run(&mut runner);
-    runner.finish();
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let models: Vec<&run::Model> = canaries::MODELS.iter().chain(protocol::MODELS).collect();
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        // How this program calls itself, for one model in a process of its own.
+        Some("--only") => {
+            let name = arguments.next().unwrap();
+            run::alone(models.into_iter().find(|model| model.name == name).unwrap())
+        }
+        first => {
+            // Flags are those of cargo's own test harness: nothing here needs them.
+            let filter = first.into_iter().map(String::from).chain(arguments).find(|it| !it.starts_with('-'));
+            run::all(&models, &filter.unwrap_or_default())
+        }
+    }
 }

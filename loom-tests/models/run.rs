@@ -1,7 +1,9 @@
-//! Runs a model under loom, in both builds, and holds what was seen against what must be seen.
+//! Runs models under loom, in both builds, and holds what was seen against what must be seen.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -10,8 +12,7 @@ use stockade_loom::model::{Class, Loads, set_loads};
 /// One race: `race` sets it up, runs it, and says how it ended.
 pub struct Model {
     pub name: &'static str,
-    /// Every outcome there is, with nothing left out.
-    pub outcomes: &'static [&'static str],
+    pub expect: Expect,
     /// Preemptions loom may make in one execution; `None` is all.
     pub preemptions: Option<usize>,
     /// The words that the race is about.
@@ -19,10 +20,12 @@ pub struct Model {
     pub race: fn() -> String,
 }
 
-pub struct Runner {
-    filter: Option<String>,
-    failed: Vec<String>,
-    run: usize,
+pub enum Expect {
+    /// Every outcome there is, with nothing left out: all must be seen in the build for interleavings, and no other
+    /// in either build.
+    Exactly(&'static [&'static str]),
+    /// A canary: run with these loads, it must end so. The text says what it means if it does not.
+    Canary(Loads, fn(&Seen) -> bool, &'static str),
 }
 
 /// What one exploration saw: outcomes with the number of executions that ended so, and the panic if there was one.
@@ -31,84 +34,67 @@ pub struct Seen {
     pub panic: Option<String>,
 }
 
-impl Seen {
-    pub fn executions(&self) -> u64 {
-        self.outcomes.values().sum()
-    }
+/// Runs every model whose name contains `filter`, each in a process of its own, as many at a time as there are cores.
+pub fn all(models: &[&Model], filter: &str) -> ExitCode {
+    println!("{:<44} {:<13} {:>10} {:>7}  outcomes", "model", "build", "executions", "seconds");
+    let wanted: Vec<&&Model> = models.iter().filter(|model| model.name.contains(filter)).collect();
+    let next = AtomicUsize::new(0);
+    let failed = Mutex::new(Vec::new());
+    let work = || {
+        while let Some(model) = wanted.get(next.fetch_add(1, Relaxed)) {
+            let this = std::env::current_exe().unwrap();
+            let output = Command::new(this).args(["--only", model.name]).output().unwrap();
+            print!("{}", String::from_utf8_lossy(&output.stdout));
+            if !output.status.success() {
+                eprint!("{}", String::from_utf8_lossy(&output.stderr));
+                failed.lock().unwrap().push(model.name);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    println!("\n{} passed, {} failed {}", wanted.len() - failed.len(), failed.len(), failed.join(", "));
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-impl Runner {
-    pub fn new(filter: Option<String>) -> Self {
-        println!("{:<44} {:<13} {:>10} {:>7}  outcomes", "model", "build", "executions", "seconds");
-        Runner { filter, failed: Vec::new(), run: 0 }
-    }
-
-    pub fn wants(&self, name: &str) -> bool {
-        self.filter.as_ref().is_none_or(|filter| name.contains(filter.as_str()))
-    }
-
-    /// Runs a model in both builds. What only one build can see must be seen by that one; nothing else by either.
-    pub fn check(&mut self, model: &Model) {
-        if !self.wants(model.name) {
-            return;
+/// Runs one model in this process.
+pub fn alone(model: &Model) -> ExitCode {
+    let complaint = match &model.expect {
+        Expect::Exactly(outcomes) => {
+            let full = compare(&explore(model, Loads::Interleavings), outcomes, true);
+            full.or(compare(&explore(model, Loads::Orderings), outcomes, false))
         }
-        for loads in [Loads::Interleavings, Loads::Orderings] {
-            let start = Instant::now();
-            let seen = explore(loads, model.words, model.preemptions, model.race);
-            self.line(model.name, loads, &seen, start);
-            let expected: Vec<&str> = model.outcomes.to_vec();
-            let extra: Vec<&str> =
-                seen.outcomes.keys().map(String::as_str).filter(|outcome| !expected.contains(outcome)).collect();
-            let missing: Vec<&str> =
-                expected.into_iter().filter(|outcome| !seen.outcomes.contains_key(*outcome)).collect();
-            let complete = missing.is_empty() || loads == Loads::Orderings;
-            self.verdict(model.name, seen.panic.is_none() && extra.is_empty() && complete, || {
-                format!("panic {:?}, outcomes that must not be {extra:?}, outcomes not seen {missing:?}", seen.panic)
-            });
+        Expect::Canary(loads, sings, meaning) => {
+            let seen = explore(model, *loads);
+            (!sings(&seen)).then(|| format!("{meaning}; panic {:?}", seen.panic))
         }
-    }
-
-    /// Notes whether something named holds; `why` says what is wrong if not.
-    pub fn verdict(&mut self, name: &str, holds: bool, why: impl FnOnce() -> String) {
-        self.run += 1;
-        if !holds {
-            let why = why();
-            println!("FAILED {name}: {why}");
-            self.failed.push(name.to_owned());
-        }
-    }
-
-    pub fn line(&self, name: &str, loads: Loads, seen: &Seen, start: Instant) {
-        let outcomes: Vec<String> = seen.outcomes.iter().map(|(outcome, n)| format!("{outcome} x{n}")).collect();
-        println!(
-            "{name:<44} {:<13} {:>10} {:>7.1}  {}",
-            format!("{loads:?}").to_lowercase(),
-            seen.executions(),
-            start.elapsed().as_secs_f64(),
-            outcomes.join("; ")
-        );
-    }
-
-    pub fn finish(self) {
-        let Runner { failed, run, .. } = self;
-        println!("\n{} passed, {} failed", run - failed.len(), failed.len());
-        if !failed.is_empty() {
-            println!("failed: {}", failed.join(", "));
-            std::process::exit(1);
-        }
-    }
+    };
+    let Some(complaint) = complaint else { return ExitCode::SUCCESS };
+    println!("FAILED {}: {complaint}", model.name);
+    ExitCode::FAILURE
 }
 
-/// Explores `race` and collects how its executions ended.
-pub fn explore(loads: Loads, words: &[Class], preemptions: Option<usize>, race: fn() -> String) -> Seen {
-    set_loads(loads, words);
+/// What is wrong with what was seen.
+fn compare(seen: &Seen, expected: &[&str], all: bool) -> Option<String> {
+    let extra: Vec<&String> = seen.outcomes.keys().filter(|it| !expected.contains(&it.as_str())).collect();
+    let missing: Vec<&&str> = expected.iter().filter(|it| all && !seen.outcomes.contains_key(**it)).collect();
+    let wrong = seen.panic.is_some() || !extra.is_empty() || !missing.is_empty();
+    wrong.then(|| format!("panic {:?}, must not be seen {extra:?}, not seen {missing:?}", seen.panic))
+}
+
+/// Explores a race, prints what it saw, and returns it.
+fn explore(model: &Model, loads: Loads) -> Seen {
+    let start = Instant::now();
+    set_loads(loads, model.words);
     let outcomes = Arc::new(Mutex::new(BTreeMap::new()));
-    let collected = Arc::clone(&outcomes);
+    let (collected, race) = (Arc::clone(&outcomes), model.race);
     let mut loom = loom::model::Builder::new();
-    loom.preemption_bound = preemptions;
+    loom.preemption_bound = model.preemptions;
     loom.max_branches = 10_000;
-    // Backtraces of every object would cost more than the exploration itself.
-    loom.location = false;
     let explored = catch_unwind(AssertUnwindSafe(|| {
         loom.check(move || {
             let outcome = race();
@@ -119,5 +105,15 @@ pub fn explore(loads: Loads, words: &[Class], preemptions: Option<usize>, race: 
         let text = panic.downcast_ref::<String>().cloned();
         text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
     });
-    Seen { outcomes: outcomes.lock().unwrap().clone(), panic }
+    let seen = Seen { outcomes: outcomes.lock().unwrap().clone(), panic };
+    let listed: Vec<String> = seen.outcomes.iter().map(|(outcome, n)| format!("{outcome} x{n}")).collect();
+    println!(
+        "{:<44} {:<13} {:>10} {:>7.1}  {}",
+        model.name,
+        format!("{loads:?}").to_lowercase(),
+        seen.outcomes.values().sum::<u64>(),
+        start.elapsed().as_secs_f64(),
+        listed.join("; ")
+    );
+    seen
 }
