@@ -82,7 +82,7 @@ pub enum AddSkuError {
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// More than [`MAX_UNITS`](crate::MAX_UNITS).
-    #[error("a row holds at most {max} units", max = crate::MAX_UNITS)]
+    #[error("a row receives at most {max} units: divide them over several SKUs", max = crate::MAX_UNITS)]
     Overflow,
     /// The row exists; its stock is never overwritten. Use `restock` or `set_available`.
     #[error("SKU {sku:?} exists; change it with restock, write_off or set_available")]
@@ -91,7 +91,7 @@ pub enum AddSkuError {
         sku: Box<str>,
     },
     /// The engine has no room for another row.
-    #[error("the engine is full: no room for another row")]
+    #[error("the engine is full: no room for another row; divide the SKUs over several engines")]
     Full,
 }
 
@@ -103,7 +103,7 @@ pub enum RestockError {
     #[error(transparent)]
     UnknownSku(#[from] UnknownSku),
     /// Received units of the row would pass [`MAX_UNITS`](crate::MAX_UNITS).
-    #[error("restocking {units} would bring the units ever received past {max}", max = crate::MAX_UNITS)]
+    #[error("restocking {units} would bring the units ever received past {max}: use another SKU for the rest", max = crate::MAX_UNITS)]
     Overflow {
         /// Units that were to be added.
         units: u64,
@@ -149,7 +149,7 @@ pub enum SetAvailableError {
         current: crate::Stock,
     },
     /// Received units of the row would pass [`MAX_UNITS`](crate::MAX_UNITS).
-    #[error("setting {units} would bring the units ever received past {max}", max = crate::MAX_UNITS)]
+    #[error("setting {units} would bring the units ever received past {max}: use another SKU for the rest", max = crate::MAX_UNITS)]
     Overflow {
         /// The number that was to be set.
         units: u64,
@@ -173,13 +173,13 @@ pub enum CreateError {
         state: State,
     },
     /// The id is known with other lines. The stored order is not replaced.
-    #[error("this id was used with other lines")]
+    #[error("this id was used with other lines: repeat those, or use a new id")]
     LinesDiffer,
     /// A line names a SKU that is not in this engine.
     #[error(transparent)]
     UnknownSku(#[from] UnknownSku),
     /// The engine has no room for another order.
-    #[error("the engine is full: no room for another order")]
+    #[error("the engine is full: no room for another order; divide the orders over several engines")]
     Full,
 }
 
@@ -200,7 +200,7 @@ pub enum ReserveError {
         state: State,
     },
     /// The id is known with other lines.
-    #[error("this id was used with other lines")]
+    #[error("this id was used with other lines: repeat those, or use a new id")]
     LinesDiffer,
     /// A line names a SKU that is not in this engine.
     #[error(transparent)]
@@ -217,7 +217,7 @@ pub enum ReserveError {
     #[error("a counter of the row or the order is at its end; use a new SKU or a new id")]
     Exhausted,
     /// The engine has no room for another order.
-    #[error("the engine is full: no room for another order")]
+    #[error("the engine is full: no room for another order; divide the orders over several engines")]
     Full,
 }
 
@@ -247,7 +247,7 @@ pub enum VoidError {
         actual: State,
     },
     /// The engine has no room for the mark.
-    #[error("the engine is full: no room for another order")]
+    #[error("the engine is full: no room for another order; divide the orders over several engines")]
     Full,
 }
 
@@ -256,7 +256,7 @@ pub enum VoidError {
 #[non_exhaustive]
 pub enum AdvanceError {
     /// No order has this id.
-    #[error("unknown order")]
+    #[error("unknown order: reserve or create it first")]
     UnknownOrder,
     /// The order is in a state from which this step is not allowed.
     #[error("not allowed: the order is {actual}")]
@@ -282,7 +282,7 @@ pub enum TransitionError {
         to: State,
     },
     /// No order has this id.
-    #[error("unknown order")]
+    #[error("unknown order: reserve or create it first")]
     UnknownOrder,
     /// The order is not in the state the caller expects; a repeated callback gets this.
     #[error("expected {expected}, the order is {actual}")]
