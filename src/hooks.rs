@@ -32,6 +32,8 @@ steps! {
     RetryBegun,
     /// A RESERVED or PAID order began to give back.
     ReleaseBegun,
+    /// A row was read, the order's state not yet.
+    RowLoaded,
     /// A row and the order's state were read; the intent is not installed.
     RowSeen,
     /// A row carries the intent.

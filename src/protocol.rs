@@ -62,34 +62,33 @@ pub(crate) enum Verdict {
 }
 
 impl Protocol {
-    /// Runs an operation of this thread until it is decided and its rows are finished. `seen` is each line's row as it
-    /// was before the operation began; a row that is still so needs no further look. Lock-free.
+    /// Runs an operation of this thread until it is decided and its rows are finished. `busy` is the order's state as
+    /// the operation began, `seen` each line's row as it was before that. Lock-free.
     ///
-    /// With nothing in the way, a line costs two exchanges of its row.
-    pub(crate) fn drive(&self, op: Op, lines: &[RowLine], mut seen: PerLine<RowWord>) -> Verdict {
+    /// With nothing in the way, it costs one exchange of the order's state, and two of the row for each line.
+    pub(crate) fn drive(&self, slot: u32, busy: OrderWord, lines: &[RowLine], mut seen: PerLine<RowWord>) -> Verdict {
+        let op = Op { slot, tag: busy.tag() };
         let mut short = Vec::new();
-        let mut busy = None;
         for (line, seen) in lines.iter().zip(seen.iter_mut()) {
-            let mut hint = Some(*seen);
+            let mut before = Some((*seen, busy));
             loop {
-                match self.freeze(op, *line, hint.take()) {
+                match self.freeze(op, *line, before.take()) {
                     Freeze::Blocked(by) => self.help(by),
                     Freeze::Decided => {
                         self.finish(op);
                         return Verdict::Unseen;
                     }
-                    Freeze::Frozen(row, state) => {
-                        if state.takes() && row.available() < u64::from(line.quantity) {
+                    Freeze::Frozen(row, _) => {
+                        if busy.takes() && row.available() < u64::from(line.quantity) {
                             short.push((*line, row.available()));
                         }
                         *seen = row;
-                        busy = Some(state);
                         break;
                     }
                 }
             }
         }
-        let Some(decided) = self.decide(op, busy, !short.is_empty()) else {
+        let Some(decided) = self.decide(slot, busy, !short.is_empty()) else {
             self.finish(op);
             return Verdict::Unseen;
         };
@@ -127,21 +126,26 @@ impl Protocol {
                 }
             }
         }
-        // After a break this finds the order decided and changes nothing.
-        self.decide(op, busy, short);
+        // Without a row there is nothing to decide: the record has been recycled under this helper. And after a break
+        // the order is found decided.
+        if let Some(busy) = busy {
+            self.decide(op.slot, busy, short);
+        }
         self.finish(op);
         None
     }
 
-    /// Step 1 for one row, starting from what the caller has seen of it.
-    fn freeze(&self, op: Op, line: RowLine, seen: Option<RowWord>) -> Freeze {
-        let order = self.records.get(op.slot);
+    /// Step 1 for one row. `before` is the row before the operation began, and the state as it began.
+    fn freeze(&self, op: Op, line: RowLine, before: Option<(RowWord, OrderWord)>) -> Freeze {
         let row = self.rows.get(line.row);
-        let mut seen = seen;
+        let mut before = before;
         loop {
-            let word = seen.take().unwrap_or_else(|| row.load());
-            // Read after the row: busy now means that nothing of this operation is in what was seen.
-            let state = order.state();
+            // The row is read before the state: busy after that means that nothing of this operation is in the row.
+            let (word, state) = before.take().unwrap_or_else(|| {
+                let word = row.load();
+                step(Step::RowLoaded);
+                (word, self.records.get(op.slot).state())
+            });
             if state.effect_of(op.tag) != Effect::Undecided {
                 return Freeze::Decided;
             }
@@ -163,13 +167,11 @@ impl Protocol {
     }
 
     /// Step 2, when every row carries the intent; the decision, if it is this thread's. The state word does not change
-    /// while it is busy, so what was read after the last row is what it must still be. Without a row there is
-    /// nothing to decide: the record has been recycled under a helper.
-    fn decide(&self, op: Op, busy: Option<OrderWord>, short: bool) -> Option<OrderWord> {
+    /// while it is busy, so what was read after the last row is what it must still be.
+    fn decide(&self, slot: u32, busy: OrderWord, short: bool) -> Option<OrderWord> {
         step(Step::AllInstalled);
-        let busy = busy?;
         let decided = busy.decide(short)?;
-        let mine = self.advance(op.slot, busy, decided);
+        let mine = self.advance(slot, busy, decided);
         step(Step::Decided);
         mine.then_some(decided)
     }

@@ -4,7 +4,6 @@ use crate::arena::Full;
 use crate::engine::Found;
 use crate::hooks::{Step, step};
 use crate::request::{RowLines, check_key};
-use crate::row::Op;
 use crate::state::Phase;
 use crate::stats::Event;
 use crate::{CancelError, CancelReason, Cancelled, State, Stockade, VoidError};
@@ -126,7 +125,7 @@ impl Stockade {
             return Err(Open::Moved);
         }
         step(Step::ReleaseBegun);
-        self.protocol.drive(Op { slot, tag: releasing.tag() }, &lines, seen);
+        self.protocol.drive(slot, releasing, &lines, seen);
         let from = if busy == Phase::Releasing { State::InventoryReserved } else { State::Paid };
         Ok(Cancelled::Released { from, lines: lines.iter().map(|line| self.line(*line)).collect() })
     }

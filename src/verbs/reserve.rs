@@ -8,7 +8,7 @@ use crate::protocol::{Look, Verdict};
 use crate::record::RowLine;
 use crate::request::{PerLine, RowLines, check_key};
 use crate::row::{Op, RowWord};
-use crate::state::Phase;
+use crate::state::{OrderWord, Phase};
 use crate::{CreateError, Created, Reservation, ReserveError, Reserved, SkuRef, State, Stockade};
 
 impl Stockade {
@@ -147,18 +147,17 @@ impl Stockade {
         };
         let records = &self.protocol.records;
         let draft = records.draft(id, lines, Phase::Reserving, 0)?;
-        let op = Op { slot: draft.slot, tag: draft.record().state().tag() };
+        let busy = draft.record().state();
         step(Step::Drafted);
         if !self.enter(id, hash, draft.slot)? {
             return Ok(None);
         }
-        let order = records.get(draft.publish());
+        let slot = draft.publish();
         step(Step::Published);
-        let verdict = self.verdict(op, self.protocol.drive(op, lines, seen));
+        let verdict = self.attempt(slot, busy, lines, seen);
         if !matches!(verdict, Ok(Some(_))) {
             // Only now may the record be recycled: had others been free to do so, this thread could not know its verdict.
-            let refused = order.state();
-            order.advance(refused, refused.to(Phase::Dead));
+            records.get(slot).advance(busy.to(Phase::Refused), busy.to(Phase::Dead));
             step(Step::MarkedDead);
         }
         verdict
@@ -183,8 +182,7 @@ impl Stockade {
             return Ok(None);
         }
         step(Step::RetryBegun);
-        let op = Op { slot: found.slot, tag: busy.tag() };
-        self.verdict(op, self.protocol.drive(op, lines, seen))
+        self.attempt(found.slot, busy, lines, seen)
     }
 
     /// The rows as they are, or the refusal that these lines would get right now.
@@ -198,13 +196,19 @@ impl Stockade {
         Err(refusal)
     }
 
-    /// What the attempt's caller is to be told. Who did not decide cannot say what was short, and has to try again
-    /// (`None`).
-    fn verdict(&self, op: Op, verdict: Verdict) -> Result<Option<Op>, ReserveError> {
-        match verdict {
+    /// Runs an attempt that has begun. Who did not decide it cannot say what was short, and has to try again (`None`).
+    fn attempt(
+        &self,
+        slot: u32,
+        busy: OrderWord,
+        lines: &[RowLine],
+        seen: PerLine<RowWord>,
+    ) -> Result<Option<Op>, ReserveError> {
+        let op = Op { slot, tag: busy.tag() };
+        match self.protocol.drive(slot, busy, lines, seen) {
             Verdict::Witnessed(short) if short.is_empty() => Ok(Some(op)),
             Verdict::Witnessed(short) => Err(ReserveError::Insufficient { short: self.protocol.shortages(short) }),
-            Verdict::Unseen => Ok(self.protocol.records.get(op.slot).state().accepted(op.tag).then_some(op)),
+            Verdict::Unseen => Ok(self.protocol.records.get(slot).state().accepted(op.tag).then_some(op)),
         }
     }
 
