@@ -1,19 +1,19 @@
 //! The steps of the protocol at which a test can stop a thread or make it panic.
 //!
-//! Only the twin package `tests/hooked` compiles them in (cfg `stockade_hooks`); in a normal build [`step`]
-//! is an empty function. The list of steps is what the code itself names: a step that is not in the list does not
+//! Only the twin packages `tests/hooked` and `loom-tests` compile them in (cfg `stockade_hooks`, `stockade_loom`); in a
+//! normal build [`step`] is an empty function. The list of steps is what the code itself names: a step that is not in the list does not
 //! compile, and one that no code passes fails a test.
 
 macro_rules! steps {
     ($($(#[doc = $doc:literal])* $name:ident,)*) => {
         /// A point between two atomic operations of a verb.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[cfg_attr(not(stockade_hooks), allow(dead_code))]
+        #[cfg_attr(not(any(stockade_hooks, stockade_loom)), allow(dead_code))]
         pub enum Step { $($(#[doc = $doc])* $name,)* }
 
         impl Step {
             /// Every step.
-            #[cfg_attr(not(stockade_hooks), allow(dead_code))]
+            #[cfg_attr(not(any(stockade_hooks, stockade_loom)), allow(dead_code))]
             pub const ALL: &[Step] = &[$(Step::$name,)*];
         }
     };
@@ -66,26 +66,29 @@ steps! {
     NodeSwitched,
 }
 
-#[cfg(not(stockade_hooks))]
+#[cfg(not(any(stockade_hooks, stockade_loom)))]
 #[inline(always)]
 pub(crate) fn step(_: Step) {}
 
-#[cfg(stockade_hooks)]
+#[cfg(any(stockade_hooks, stockade_loom))]
 pub(crate) use hooked::step;
-#[cfg(stockade_hooks)]
+#[cfg(any(stockade_hooks, stockade_loom))]
 pub use hooked::with_hook;
 
-#[cfg(stockade_hooks)]
+#[cfg(any(stockade_hooks, stockade_loom))]
 mod hooked {
     use std::cell::RefCell;
     use std::rc::Rc;
+
+    #[cfg(stockade_loom)]
+    use loom::thread_local;
 
     use super::Step;
 
     type Hook = Rc<dyn Fn(Step)>;
 
     thread_local! {
-        static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
+        static HOOK: RefCell<Option<Hook>> = RefCell::new(None);
     }
 
     /// Runs `work`; whenever this thread passes a step meanwhile, `hook` is called, which may block or panic.
@@ -93,10 +96,10 @@ mod hooked {
         struct Reset;
         impl Drop for Reset {
             fn drop(&mut self) {
-                HOOK.set(None);
+                HOOK.with(|hook| hook.replace(None));
             }
         }
-        HOOK.set(Some(Rc::new(hook)));
+        HOOK.with(|old| old.replace(Some(Rc::new(hook))));
         let _reset = Reset;
         work()
     }

@@ -50,9 +50,9 @@ mod sync;
 mod table;
 mod verbs;
 
-#[cfg(stockade_hooks)]
+#[cfg(any(stockade_hooks, stockade_loom))]
 pub mod hooks;
-#[cfg(not(stockade_hooks))]
+#[cfg(not(any(stockade_hooks, stockade_loom)))]
 mod hooks;
 
 #[cfg(stockade_loom)]

@@ -47,8 +47,8 @@ pub(crate) struct Protocol {
 enum Freeze {
     /// The row carries the intent, and after that the order was still in this busy state.
     Frozen(RowWord, OrderWord),
-    /// The operation is decided, by whomever.
-    Decided,
+    /// The operation is decided, by whomever; the order's state as it was then.
+    Decided(OrderWord),
     /// The row is frozen for another operation that is not decided.
     Blocked(Op),
 }
@@ -74,8 +74,8 @@ impl Protocol {
             loop {
                 match self.freeze(op, *line, before.take()) {
                     Freeze::Blocked(by) => self.help(by),
-                    Freeze::Decided => {
-                        self.finish(op);
+                    Freeze::Decided(word) => {
+                        self.finish(op, word);
                         return Verdict::Unseen;
                     }
                     Freeze::Frozen(row, _) => {
@@ -89,7 +89,7 @@ impl Protocol {
             }
         }
         let Some(decided) = self.decide(slot, busy, !short.is_empty()) else {
-            self.finish(op);
+            self.finish(op, self.records.get(slot).state());
             return Verdict::Unseen;
         };
         for (line, frozen) in lines.iter().zip(seen.iter()) {
@@ -119,19 +119,21 @@ impl Protocol {
         for line in self.records.lines(op.slot) {
             match self.freeze(op, line, None) {
                 Freeze::Blocked(by) => return Some(by),
-                Freeze::Decided => break,
+                Freeze::Decided(word) => {
+                    self.finish(op, word);
+                    return None;
+                }
                 Freeze::Frozen(row, state) => {
                     short |= state.takes() && row.available() < u64::from(line.quantity);
                     busy = Some(state);
                 }
             }
         }
-        // Without a row there is nothing to decide: the record has been recycled under this helper. And after a break
-        // the order is found decided.
+        // Without a row there is nothing to decide: the record has been recycled under this helper.
         if let Some(busy) = busy {
-            self.decide(op.slot, busy, short);
+            let mine = self.decide(op.slot, busy, short);
+            self.finish(op, mine.unwrap_or_else(|| self.records.get(op.slot).state()));
         }
-        self.finish(op);
         None
     }
 
@@ -147,7 +149,7 @@ impl Protocol {
                 (word, self.records.get(op.slot).state())
             });
             if state.effect_of(op.tag) != Effect::Undecided {
-                return Freeze::Decided;
+                return Freeze::Decided(state);
             }
             step(Step::RowSeen);
             let frozen = word.with_intent(op);
@@ -176,17 +178,17 @@ impl Protocol {
         mine.then_some(decided)
     }
 
-    /// Step 3: no row carries the intent of this decided operation when it returns. Answers the rows as they then
-    /// were. Lock-free.
-    pub(crate) fn finish(&self, op: Op) -> PerLine<RowWord> {
-        let order = self.records.get(op.slot);
+    /// Step 3: no row carries the intent of this decided operation when it returns. `word` is the order's state after the
+    /// decision. Answers the rows as they then were. Lock-free.
+    ///
+    /// The state is not read again: as long as a row carries an intent that has an effect the tag does not move on, and
+    /// under one tag the effect is one.
+    pub(crate) fn finish(&self, op: Op, word: OrderWord) -> PerLine<RowWord> {
+        let effect = word.effect_of(op.tag);
         let finished = self.records.lines(op.slot).map(|line| {
             let row = self.rows.get(line.row);
             let seen = row.load();
-            if seen.intent() != Some(op) {
-                return seen;
-            }
-            self.replace(row, seen, order.state().effect_of(op.tag), line.quantity)
+            if seen.intent() == Some(op) { self.replace(row, seen, effect, line.quantity) } else { seen }
         });
         finished.collect()
     }
@@ -216,14 +218,9 @@ impl Protocol {
 
     /// What an operation means for a row that carries its intent.
     fn effect(&self, row: u32, of: Op) -> (Effect, u32) {
-        let order = self.records.get(of.slot);
-        let effect = order.state().effect_of(of.tag);
-        if !matches!(effect, Effect::Take | Effect::GiveBack) {
-            return (effect, 0);
-        }
         let quantity = self.records.lines(of.slot).find(|line| line.row == row).map_or(0, |line| line.quantity);
         // Read after the line: with the same tag, the record was still this order's when the line was read.
-        (order.state().effect_of(of.tag), quantity)
+        (self.records.get(of.slot).state().effect_of(of.tag), quantity)
     }
 
     /// The row at one instant. Lock-free; a reader starts over only when the row has changed.

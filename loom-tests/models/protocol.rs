@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use stockade_loom::hooks::{Step, with_hook};
 use stockade_loom::model::{Class, set_shard};
 use stockade_loom::{AdvanceError, Advanced, CancelError, Cancelled, ReserveError, Reserved, Sku, State, Stockade};
 
@@ -122,28 +123,34 @@ pub const MODELS: &[Model] = &[
             format!("{one} {other} left {}", left(&shop, a))
         },
     },
-    // While `both` is on its way to a refusal it has A frozen; nobody may be refused for that.
+    // `both` has looked and found enough, then B is written off: on its way to a refusal it has A frozen. Nobody may be
+    // refused for that; whoever meets it finishes it.
     Model {
         name: "must fail beside must not be refused",
-        expect: Expect::Exactly(&["both new, b gone, a short", "both short, b written off, a new"]),
+        expect: Expect::Exactly(&["both short, one new, alone", "both short, one new, helping"]),
         preemptions: None,
         words: PROTOCOL,
         race: || {
             let (shop, a) = shop(1);
             let b = shop.add_sku("B", 1).unwrap();
-            let [both, other] = race(
+            let [both, one] = race(
                 &shop,
                 [
-                    Box::new(move |shop| reserve(shop, "both", &[(a, 1), (b, 1)])),
                     Box::new(move |shop| {
-                        let b = if shop.write_off(b, 1).is_ok() { "written off" } else { "gone" };
-                        format!("b {b}, a {}", reserve(shop, "one", &[(a, 1)]))
+                        let meddler = Arc::clone(shop);
+                        let write_off = move |step| {
+                            if step == Step::Drafted {
+                                let _ = meddler.write_off(b, 1);
+                            }
+                        };
+                        with_hook(write_off, || reserve(shop, "both", &[(a, 1), (b, 1)]))
                     }),
+                    Box::new(move |shop| reserve(shop, "one", &[(a, 1)])),
                 ],
             );
-            left(&shop, a);
-            left(&shop, b);
-            format!("both {both}, {other}")
+            assert_eq!((left(&shop, a), left(&shop, b)), (0, 0));
+            let helping = if shop.stats().helped > 0 { "helping" } else { "alone" };
+            format!("both {both}, one {one}, {helping}")
         },
     },
     Model {
@@ -179,7 +186,7 @@ pub fn last_unit() -> String {
     format!("{first} {second} left {}", left(&shop, a))
 }
 
-type Actor = Box<dyn FnOnce(&Stockade) -> String + Send>;
+type Actor = Box<dyn FnOnce(&Arc<Stockade>) -> String + Send>;
 
 fn shop(units: u64) -> (Arc<Stockade>, Sku) {
     let shop = Stockade::new();

@@ -117,7 +117,7 @@ impl Stockade {
             _ => return Err(word.shown().map_or(Open::Moved, Open::InvalidState)),
         };
         // What took the stock must be finished on every row before the tag moves on.
-        let seen = self.protocol.finish(found.op());
+        let seen = self.protocol.finish(found.op(), word);
         let lines: RowLines = self.protocol.records.lines(slot).collect();
         let releasing = word.begin(busy).because(reason);
         step(Step::TransitionComputed);
