@@ -68,3 +68,8 @@ pub use layout::{MAX_KEY_BYTES, MAX_LINES, MAX_UNITS};
 pub use request::SkuRef;
 pub use stats::{OrdersByState, Refusals, Stats};
 pub use verbs::{Audit, Balance, Hold};
+
+/// The README's code runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,13 +9,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod canaries;
+mod index;
 mod protocol;
 mod run;
+mod shop;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let models: Vec<&run::Model> = canaries::MODELS.iter().chain(protocol::MODELS).collect();
+    let models: Vec<&run::Model> = canaries::MODELS.iter().chain(protocol::MODELS).chain(index::MODELS).collect();
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         // How this program calls itself, for one model in a process of its own.

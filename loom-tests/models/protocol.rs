@@ -1,12 +1,9 @@
 //! The protocol: reserve, cancel, pay and reads against each other, on one row and on two.
 
-use std::sync::Arc;
-
-use stockade_loom::hooks::{Step, with_hook};
-use stockade_loom::model::{Class, set_shard};
-use stockade_loom::{AdvanceError, Advanced, CancelError, Cancelled, ReserveError, Reserved, Sku, State, Stockade};
+use stockade_loom::model::Class;
 
 use crate::run::{Expect, Model};
+use crate::shop::{cancel, left, pay, race, reserve, reserve_too_late, shop, shop_with_order, state};
 
 const PROTOCOL: &[Class] = &[Class::Protocol];
 const WITH_INDEX: &[Class] = &[Class::Protocol, Class::Cells];
@@ -123,7 +120,7 @@ pub const MODELS: &[Model] = &[
             format!("{one} {other} left {}", left(&shop, a))
         },
     },
-    // `both` has looked and found enough, then B is written off: on its way to a refusal it has A frozen. Nobody may be
+    // `both` has looked and found enough, then its first row is written off: on its way to a refusal it freezes the second. Nobody may be
     // refused for that; whoever meets it finishes it.
     Model {
         name: "must fail beside must not be refused",
@@ -131,20 +128,12 @@ pub const MODELS: &[Model] = &[
         preemptions: None,
         words: PROTOCOL,
         race: || {
-            let (shop, a) = shop(1);
-            let b = shop.add_sku("B", 1).unwrap();
+            let (shop, b) = shop(1);
+            let a = shop.add_sku("A2", 1).unwrap();
             let [both, one] = race(
                 &shop,
                 [
-                    Box::new(move |shop| {
-                        let meddler = Arc::clone(shop);
-                        let write_off = move |step| {
-                            if step == Step::Drafted {
-                                let _ = meddler.write_off(b, 1);
-                            }
-                        };
-                        with_hook(write_off, || reserve(shop, "both", &[(a, 1), (b, 1)]))
-                    }),
+                    Box::new(move |shop| reserve_too_late(shop, "both", [(b, 1), (a, 1)])),
                     Box::new(move |shop| reserve(shop, "one", &[(a, 1)])),
                 ],
             );
@@ -184,86 +173,4 @@ pub fn last_unit() -> String {
         ],
     );
     format!("{first} {second} left {}", left(&shop, a))
-}
-
-type Actor = Box<dyn FnOnce(&Arc<Stockade>) -> String + Send>;
-
-fn shop(units: u64) -> (Arc<Stockade>, Sku) {
-    let shop = Stockade::new();
-    let a = shop.add_sku("A", units).unwrap();
-    (Arc::new(shop), a)
-}
-
-/// Runs the actors, the first on this thread, and tells what each was answered.
-fn race<const N: usize>(shop: &Arc<Stockade>, actors: [Actor; N]) -> [String; N] {
-    let mut actors = actors.into_iter();
-    let first = actors.next().unwrap();
-    let others: Vec<_> = actors
-        .enumerate()
-        .map(|(i, actor)| {
-            let shop = Arc::clone(shop);
-            loom::thread::spawn(move || {
-                set_shard(i + 1);
-                actor(&shop)
-            })
-        })
-        .collect();
-    let mut answers = vec![first(shop)];
-    answers.extend(others.into_iter().map(|other| other.join().unwrap()));
-    answers.try_into().unwrap()
-}
-
-fn reserve(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
-    match shop.reserve(id, lines) {
-        Ok(Reserved::New(_)) => "new",
-        Ok(Reserved::Replayed(_)) => "replay",
-        Err(ReserveError::Insufficient { .. }) => "short",
-        Err(ReserveError::Closed { .. }) => "closed",
-        Err(other) => panic!("{other}"),
-    }
-    .into()
-}
-
-/// A shop in which order `first` holds some units.
-fn shop_with_order(units: u64, held: u32) -> (Arc<Stockade>, Sku) {
-    let (shop, a) = shop(units);
-    assert_eq!(reserve(&shop, "first", &[(a, held)]), "new");
-    (shop, a)
-}
-
-fn cancel(shop: &Stockade, id: &str) -> String {
-    match shop.cancel(id) {
-        Ok(Cancelled::Released { from, .. }) => format!("from {from}"),
-        Ok(Cancelled::Already) => "already".into(),
-        Ok(Cancelled::Unknown) => "unknown".into(),
-        Err(CancelError::InvalidState { actual }) => format!("invalid in {actual}"),
-        Err(other) => panic!("{other}"),
-    }
-}
-
-fn pay(shop: &Stockade, id: &str) -> String {
-    match shop.pay(id) {
-        Ok(Advanced::Done { .. }) => "done".into(),
-        Ok(Advanced::Already { .. }) => "already".into(),
-        Err(AdvanceError::InvalidState { actual }) => format!("invalid in {actual}"),
-        Err(other) => panic!("{other}"),
-    }
-}
-
-fn state(shop: &Stockade, id: &str) -> String {
-    match shop.order(id).map(|order| order.state) {
-        None => "none",
-        Some(State::Created) => "created",
-        Some(State::InventoryReserved) => "reserved",
-        Some(State::Paid) => "paid",
-        Some(State::Fulfilled) => "fulfilled",
-        Some(State::Cancelled) => "cancelled",
-    }
-    .into()
-}
-
-fn left(shop: &Stockade, sku: Sku) -> u64 {
-    let left = shop.balance(sku).unwrap();
-    assert!(left.is_sound(), "{left:?}");
-    left.available
 }
