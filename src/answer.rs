@@ -112,7 +112,7 @@ pub struct Order {
     pub state: State,
     /// Number of transitions since CREATED.
     pub version: u64,
-    /// Its lines, one for each SKU, in the order in which the SKUs were added to the engine.
+    /// Its lines, one for each SKU, in the engine's order of rows: that in which SKUs were added, if one thread added them.
     pub lines: Vec<Line>,
     /// Why it is CANCELLED; `None` in any other state.
     pub cancelled: Option<CancelReason>,

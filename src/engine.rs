@@ -3,6 +3,7 @@
 use std::hash::BuildHasher;
 
 use crate::arena::{Arena, Full};
+use crate::hooks::{Step, step};
 use crate::layout::SLOT_BITS;
 use crate::protocol::Protocol;
 use crate::record::{Records, RowLine};
@@ -133,6 +134,12 @@ impl Stockade {
         self.orders.find(hash, |slot| self.order_at(slot, id))
     }
 
+    /// What `view` makes of the order of this id. It looks at the record while the index names it, not afterwards, when an
+    /// attempt that was refused may have made room for another order.
+    pub(crate) fn view_order<R>(&self, id: &str, view: impl Fn(Found) -> Option<R>) -> Option<R> {
+        self.orders.find(self.hash(id), |slot| view(self.order_at(slot, id)?))
+    }
+
     /// Enters a draft, unless the id is known.
     pub(crate) fn enter(&self, id: &str, hash: u64, slot: u32) -> Result<bool, Full> {
         let known = self.orders.insert(hash, slot, &self.protocol.records, |slot| self.order_at(slot, id))?;
@@ -143,7 +150,11 @@ impl Stockade {
     fn order_at(&self, slot: u32, id: &str) -> Option<Found> {
         let word = self.protocol.records.get(slot).state();
         let is_order = !matches!(word.phase(), Phase::Vacant | Phase::Refused | Phase::Dead);
-        (is_order && self.protocol.records.has_id(slot, id)).then_some(Found { slot, word })
+        if !is_order || !self.protocol.records.has_id(slot, id) {
+            return None;
+        }
+        step(Step::OrderSeen);
+        Some(Found { slot, word })
     }
 
     /// The order of this id with nothing busy on it: what is busy is helped first.
@@ -157,9 +168,9 @@ impl Stockade {
         }
     }
 
-    /// What `read` makes of every order, a few hundred at a time.
-    pub(crate) fn visit_orders<R>(&self, from: u64, read: impl Fn(u32) -> Option<R>) -> (Vec<R>, Option<u64>) {
-        self.orders.visit(from, read)
+    /// What `view` makes of every order, a few hundred at a time.
+    pub(crate) fn visit_orders<R>(&self, from: u64, view: impl Fn(Found) -> Option<R>) -> (Vec<R>, Option<u64>) {
+        self.orders.visit(from, |slot| view(Found { slot, word: self.protocol.records.get(slot).state() }))
     }
 
     /// The rows, in ascending order.

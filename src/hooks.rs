@@ -32,6 +32,16 @@ steps! {
     RetryBegun,
     /// A RESERVED or PAID order began to give back.
     ReleaseBegun,
+    /// An order was found and looked at; the index is not looked at again.
+    OrderSeen,
+    /// A reader read a row, not what its intent means.
+    RowRead,
+    /// What a row's intent means was read, the row is not read again.
+    EffectSeen,
+    /// A line of an order was read, the order's state is not.
+    LineRead,
+    /// Rows were looked at and one was short; they are not looked at again.
+    ShortRowSeen,
     /// A row was read, the order's state not yet.
     RowLoaded,
     /// A row and the order's state were read; the intent is not installed.

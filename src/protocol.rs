@@ -219,6 +219,7 @@ impl Protocol {
     /// What an operation means for a row that carries its intent.
     fn effect(&self, row: u32, of: Op) -> (Effect, u32) {
         let quantity = self.records.lines(of.slot).find(|line| line.row == row).map_or(0, |line| line.quantity);
+        step(Step::LineRead);
         // Read after the line: with the same tag, the record was still this order's when the line was read.
         (self.records.get(of.slot).state().effect_of(of.tag), quantity)
     }
@@ -233,7 +234,9 @@ impl Protocol {
         loop {
             let seen = row.load();
             let Some(of) = seen.intent() else { return seen };
+            step(Step::RowRead);
             let (effect, quantity) = self.effect(number, of);
+            step(Step::EffectSeen);
             // Unchanged, so the effect was not in it, and a tag that has moved on meant nothing to it.
             if row.load() == seen {
                 return seen.after(effect, quantity);
@@ -285,6 +288,7 @@ impl Protocol {
             let worn_out = seen.iter().any(|row| row.version() > LAST_ROW_VERSION);
             return (if worn_out { Look::Exhausted } else { Look::Enough }, seen);
         }
+        step(Step::ShortRowSeen);
         // The same version twice: the row did not change in between. All rows so: there was one instant
         // at which all of this was true.
         let still = |(line, row): (&RowLine, &RowWord)| self.read(line.row).version() == row.version();

@@ -74,6 +74,16 @@ const SCENARIOS: &[Scenario] = &[
     scenario("write off", |_| {}, |s| drop(s.write_off("A", 7))),
     scenario("set available", |_| {}, |s| drop(s.set_available("A", 0, 900))),
     scenario("add sku", |_| {}, |s| drop(s.add_sku("C", 5))),
+    scenario("read", reserved, |s| drop((s.stock("A"), s.order("id")))),
+    // A row that somebody else's unfinished order has frozen is read in two steps.
+    Scenario {
+        meddle: |s, step| {
+            if step == Step::IntentInstalled {
+                drop((s.stock("A"), s.reserve("other", &[("A", 5_000), ("B", 5_000)])));
+            }
+        },
+        ..scenario("read what is frozen", |_| {}, |s| drop(s.reserve("id", &[("A", 2), ("B", 1)])))
+    },
     // A few hundred entries fill a segment of the index: the acting thread has to divide it.
     scenario("index grows", |_| {}, |s| (0..700).for_each(|i| drop(s.create(&format!("more-{i}"), &[("B", 1)])))),
     // Orders refused in a race leave garbage in the index, and memory that is used again.

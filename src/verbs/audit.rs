@@ -154,10 +154,10 @@ impl Stockade {
         let mut sums: HashMap<u32, Promised> = HashMap::new();
         let mut from = Some(0);
         while let Some(hash) = from {
-            let (orders, next) = self.visit_orders(hash, |slot| {
-                let state = self.protocol.records.get(slot).state().shown()?;
+            let (orders, next) = self.visit_orders(hash, |found| {
+                let state = found.word.shown()?;
                 let counts = state.holds() || state == State::Fulfilled;
-                counts.then(|| (state, self.protocol.records.lines(slot).collect::<Vec<_>>()))
+                counts.then(|| (state, self.protocol.records.lines(found.slot).collect::<Vec<_>>()))
             });
             for (state, lines) in orders {
                 for line in lines {

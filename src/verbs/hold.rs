@@ -79,10 +79,17 @@ impl Drop for Hold<'_> {
     fn drop(&mut self) {
         while self.gives_back {
             let found = Found { slot: self.op.slot, word: self.word() };
-            // A release, by whomever, moves the tag on. A FULFILLED order stays as it is.
-            let moved = found.op() == self.op
-                && matches!(self.engine.close(found, CancelReason::HoldDropped), Err(Open::Moved));
-            self.gives_back = moved;
+            if found.op() == self.op {
+                // A FULFILLED order stays as it is.
+                let closed = self.engine.close(found, CancelReason::HoldDropped);
+                self.gives_back = matches!(closed, Err(Open::Moved));
+            } else {
+                // Somebody else has begun to give back. When this returns it must have happened.
+                if found.word.is_busy() {
+                    self.engine.protocol.help(found.op());
+                }
+                self.gives_back = false;
+            }
         }
     }
 }

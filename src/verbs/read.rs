@@ -1,6 +1,6 @@
 //! Verbs that only look: order, orders, stats.
 
-use crate::state::Phase;
+use crate::engine::Found;
 use crate::{Order, Stats, Stockade};
 
 impl Stockade {
@@ -21,8 +21,7 @@ impl Stockade {
     /// assert_eq!((order.lines[0].sku, order.lines[0].quantity), (mug, 2));
     /// ```
     pub fn order(&self, id: &str) -> Option<Order> {
-        let found = self.find(id, self.hash(id))?;
-        self.view(found.slot)
+        self.view_order(id, |found| self.view(found))
     }
 
     /// Every order, each as it stood at an instant of its own, in no particular order.
@@ -41,23 +40,20 @@ impl Stockade {
     pub fn orders(&self) -> impl Iterator<Item = Order> + '_ {
         let mut from = Some(0);
         std::iter::from_fn(move || {
-            let (some, next) = self.visit_orders(from?, |slot| self.view(slot));
+            let (some, next) = self.visit_orders(from?, |found| self.view(found));
             from = next;
             Some(some)
         })
         .flatten()
     }
 
-    fn view(&self, slot: u32) -> Option<Order> {
+    fn view(&self, found: Found) -> Option<Order> {
+        let Found { slot, word } = found;
         let records = &self.protocol.records;
-        let word = records.get(slot).state();
-        if matches!(word.phase(), Phase::Vacant | Phase::Refused | Phase::Dead) {
-            return None;
-        }
         Some(Order {
-            id: String::from_utf8_lossy(&records.id(slot)).into_owned(),
             state: word.shown()?,
             version: word.version(),
+            id: String::from_utf8_lossy(&records.id(slot)).into_owned(),
             lines: records.lines(slot).map(|line| self.line(line)).collect(),
             cancelled: word.reason(),
         })

@@ -11,6 +11,7 @@ use stockade::{
 };
 
 /// One row. `received` is everything ever put in, less write-offs.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Row {
     pub name: String,
     pub sku: Sku,
@@ -19,6 +20,7 @@ pub struct Row {
 }
 
 /// One order. Its lines go by the number of the row, so they are in the order in which the SKUs were added.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Order {
     pub state: State,
     pub version: u64,
@@ -27,7 +29,7 @@ pub struct Order {
 }
 
 /// The whole engine.
-#[derive(Default)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Sequential {
     pub rows: Vec<Row>,
     pub orders: BTreeMap<String, Order>,

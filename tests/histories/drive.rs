@@ -1,0 +1,94 @@
+//! One caller of a real engine: makes the calls, and writes down the answers.
+//!
+//! Compiled twice, over the crate that users get (`real.rs`) and over its twin with hooks (`hooked.rs`); their types have
+//! the same names and are not the same types. The text of an answer is made after the return is stamped.
+
+use super::super::answer::{released, say, seen, told};
+use super::super::dice::Dice;
+use super::super::op::Op;
+use super::super::record::{Caller, Clock, Engine, Told};
+use super::engine::{Cancelled, Hold, Line, Order, State, Stockade};
+
+impl Engine for Stockade {
+    fn caller<'a>(&'a self, clock: &'a Clock, _: Dice) -> Caller<'a> {
+        let mut holds = Vec::new();
+        Box::new(move |op| take(self, clock, &mut holds, op))
+    }
+
+    fn counts(&self) -> Option<String> {
+        let stats = self.stats();
+        let wrong = self.audit().mismatches;
+        Some(format!("{:?} {:?} replays {} out of balance {wrong:?}", stats.refusals, stats.orders, stats.replays))
+    }
+
+    fn meetings(&self) -> u64 {
+        let stats = self.stats();
+        stats.helped + stats.lost_cas
+    }
+}
+
+/// One call. Of the holds the caller has open, the last is the first to be closed.
+fn take<'a>(engine: &'a Stockade, clock: &Clock, holds: &mut Vec<Hold<'a>>, op: &Op) -> Told {
+    match op {
+        Op::AddSku(sku, units) => clock.time(|| engine.add_sku(sku, *units), |added| say(added.map(|_| ()))),
+        Op::Stock(sku) => clock.time(|| engine.stock(sku), say),
+        Op::Restock(sku, units) => clock.time(|| engine.restock(sku, *units), say),
+        Op::WriteOff(sku, units) => clock.time(|| engine.write_off(sku, *units), say),
+        Op::SetAvailable(sku, version, units) => clock.time(|| engine.set_available(sku, *version, *units), say),
+        Op::Create(id, lines) => clock.time(|| engine.create(id, lines), say),
+        Op::Reserve(id, lines) => clock.time(|| engine.reserve(id, lines), say),
+        Op::Hold(id, lines) => clock.time(
+            || engine.hold(id, lines),
+            |hold| {
+                let reserved = hold.map(|hold| {
+                    let reserved = hold.reserved();
+                    holds.push(hold);
+                    reserved
+                });
+                say(reserved)
+            },
+        ),
+        Op::Keep(_) => {
+            let hold = holds.pop().expect("an open hold");
+            clock.time(|| hold.keep(), say)
+        }
+        Op::Drop(_) | Op::DropReplayed(_) => {
+            let hold = holds.pop().expect("an open hold");
+            clock.time(|| drop(hold), |()| "dropped".to_string())
+        }
+        Op::Cancel(id) => clock.time(|| engine.cancel(id), |gone| told(gone.map(|gone| cancelled(engine, gone)))),
+        Op::Void(id) => clock.time(|| engine.void(id), |gone| told(gone.map(|gone| cancelled(engine, gone)))),
+        Op::Pay(id) => clock.time(|| engine.pay(id), say),
+        Op::Fulfil(id) => clock.time(|| engine.fulfil(id), say),
+        Op::Transition(id, from, to) => {
+            let (from, to) = (State::ALL[*from as usize], State::ALL[*to as usize]);
+            clock.time(|| engine.transition(id, from, to), say)
+        }
+        Op::Crowd(from, to) => clock.time(|| (*from..*to).for_each(|number| crowd(engine, number)), |()| String::new()),
+        Op::Order(id) => clock.time(|| engine.order(id), |order| view(engine, id, order)),
+    }
+}
+
+fn crowd(engine: &Stockade, number: u64) {
+    let _ = engine.create(&format!("crowd {number}"), &[("A", 1)]).expect("a new order");
+}
+
+fn cancelled(engine: &Stockade, gone: Cancelled) -> String {
+    match gone {
+        Cancelled::Released { from, lines } => released(from, &named(engine, &lines)),
+        other => format!("{other:?}"),
+    }
+}
+
+fn view(engine: &Stockade, id: &str, order: Option<Order>) -> String {
+    let Some(order) = order else { return "no order".to_string() };
+    if order.id != id {
+        return format!("order {:?}", order.id);
+    }
+    seen(order.state, order.version, &named(engine, &order.lines), order.cancelled)
+}
+
+fn named(engine: &Stockade, lines: &[Line]) -> Vec<(String, u32)> {
+    let name = |line: &Line| (engine.sku_name(line.sku).expect("a row of this engine").into(), line.quantity);
+    lines.iter().map(name).collect()
+}

@@ -1,0 +1,131 @@
+//! What a caller asks of an engine, and how that is written down: one line of words, to be read back.
+
+use std::fmt;
+use std::str::FromStr;
+
+use stockade::State;
+
+pub const SKUS: [&str; 3] = ["A", "B", "C"];
+pub const IDS: [&str; 4] = ["one", "two", "three", "four"];
+
+/// One of [`SKUS`] or of [`IDS`].
+pub type Name = &'static str;
+pub type Lines = Vec<(Name, u32)>;
+
+/// One call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    AddSku(Name, u64),
+    Stock(Name),
+    Restock(Name, u64),
+    WriteOff(Name, u64),
+    /// The row, the version it is expected to have, the units.
+    SetAvailable(Name, u64, u64),
+    Create(Name, Lines),
+    Reserve(Name, Lines),
+    /// The first half of a hold: it takes the stock.
+    Hold(Name, Lines),
+    /// The second half, if the caller keeps what it took.
+    Keep(Name),
+    /// The second half, if it gives it back.
+    Drop(Name),
+    /// The second half of a hold that was a replay: it has nothing to give back.
+    DropReplayed(Name),
+    Cancel(Name),
+    Void(Name),
+    Pay(Name),
+    Fulfil(Name),
+    Transition(Name, State, State),
+    Order(Name),
+    /// Makes orders of these numbers that no other call asks for.
+    Crowd(u64, u64),
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Op::AddSku(sku, units) => write!(f, "add_sku {sku} {units}"),
+            Op::Stock(sku) => write!(f, "stock {sku}"),
+            Op::Restock(sku, units) => write!(f, "restock {sku} {units}"),
+            Op::WriteOff(sku, units) => write!(f, "write_off {sku} {units}"),
+            Op::SetAvailable(sku, version, units) => write!(f, "set_available {sku} version {version} to {units}"),
+            Op::Create(id, lines) => write!(f, "create {id} {}", Written(lines)),
+            Op::Reserve(id, lines) => write!(f, "reserve {id} {}", Written(lines)),
+            Op::Hold(id, lines) => write!(f, "hold {id} {}", Written(lines)),
+            Op::Keep(id) => write!(f, "keep {id}"),
+            Op::Drop(id) => write!(f, "drop {id}"),
+            Op::DropReplayed(id) => write!(f, "drop replayed {id}"),
+            Op::Cancel(id) => write!(f, "cancel {id}"),
+            Op::Void(id) => write!(f, "void {id}"),
+            Op::Pay(id) => write!(f, "pay {id}"),
+            Op::Fulfil(id) => write!(f, "fulfil {id}"),
+            Op::Transition(id, from, to) => write!(f, "transition {id} {from} {to}"),
+            Op::Order(id) => write!(f, "order {id}"),
+            Op::Crowd(from, to) => write!(f, "crowd {from} {to}"),
+        }
+    }
+}
+
+impl FromStr for Op {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Op, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        Ok(match words[..] {
+            ["add_sku", sku, units] => Op::AddSku(name(sku)?, number(units)?),
+            ["stock", sku] => Op::Stock(name(sku)?),
+            ["restock", sku, units] => Op::Restock(name(sku)?, number(units)?),
+            ["write_off", sku, units] => Op::WriteOff(name(sku)?, number(units)?),
+            ["set_available", sku, "version", version, "to", units] => {
+                Op::SetAvailable(name(sku)?, number(version)?, number(units)?)
+            }
+            ["create", id, lines] => Op::Create(name(id)?, read(lines)?),
+            ["reserve", id, lines] => Op::Reserve(name(id)?, read(lines)?),
+            ["hold", id, lines] => Op::Hold(name(id)?, read(lines)?),
+            ["keep", id] => Op::Keep(name(id)?),
+            ["drop", id] => Op::Drop(name(id)?),
+            ["drop", "replayed", id] => Op::DropReplayed(name(id)?),
+            ["cancel", id] => Op::Cancel(name(id)?),
+            ["void", id] => Op::Void(name(id)?),
+            ["pay", id] => Op::Pay(name(id)?),
+            ["fulfil", id] => Op::Fulfil(name(id)?),
+            ["transition", id, from, to] => Op::Transition(name(id)?, state(from)?, state(to)?),
+            ["order", id] => Op::Order(name(id)?),
+            ["crowd", from, to] => Op::Crowd(number(from)?, number(to)?),
+            _ => return Err(format!("no operation: {text}")),
+        })
+    }
+}
+
+/// Lines as `A1+B2`, no lines as `-`.
+struct Written<'a>(&'a Lines);
+
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(|(sku, quantity)| format!("{sku}{quantity}")).collect();
+        f.write_str(if lines.is_empty() { "-".into() } else { lines.join("+") }.as_str())
+    }
+}
+
+fn read(lines: &str) -> Result<Lines, String> {
+    if lines == "-" {
+        return Ok(vec![]);
+    }
+    let line = |line: &str| {
+        let (sku, quantity) = line.split_at_checked(1).ok_or("an empty line")?;
+        Ok((name(sku)?, number(quantity)?))
+    };
+    lines.split('+').map(line).collect()
+}
+
+pub fn name(word: &str) -> Result<Name, String> {
+    SKUS.into_iter().chain(IDS).find(|name| *name == word).ok_or_else(|| format!("neither a SKU nor an id: {word}"))
+}
+
+pub fn number<T: FromStr>(word: &str) -> Result<T, String> {
+    word.parse().map_err(|_| format!("no number: {word}"))
+}
+
+fn state(word: &str) -> Result<State, String> {
+    State::ALL.into_iter().find(|state| state.to_string() == word).ok_or_else(|| format!("no state: {word}"))
+}

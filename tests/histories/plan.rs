@@ -1,0 +1,164 @@
+//! What the threads of one history are to do: drawn from a seed, so that it can be drawn again. When they do it is up to
+//! the machine.
+
+use stockade::State;
+
+use super::dice::Dice;
+use super::op::{IDS, Lines, Name, Op, SKUS};
+
+/// One step of a thread.
+pub enum Step {
+    Do(Op),
+    /// Sets a row to these units if it is at the version that this thread last learnt, plus so much.
+    SetAvailable(Name, u64, u64),
+    /// Closes the hold that this thread opened last, if one is open.
+    Close {
+        keep: bool,
+    },
+}
+
+pub struct Plan {
+    /// Rows there are from the start, with their units.
+    pub rows: Vec<(Name, u64)>,
+    pub ids: &'static [Name],
+    /// What one thread does before the others begin.
+    pub before: Vec<Step>,
+    pub threads: Vec<Vec<Step>>,
+}
+
+/// 2 to 8 threads, 1 to 3 rows, 2 to 4 ids, and about 8 to 40 calls.
+pub fn plan(seed: u64) -> Plan {
+    let mut dice = Dice::new(seed, 0);
+    let rows = 1 + dice.roll(SKUS.len());
+    let ids = 2 + dice.roll(IDS.len() - 1);
+    let threads = 2 + dice.roll(7);
+    let calls = (8 + dice.roll(25)).div_ceil(threads);
+    let rows: Vec<_> = SKUS[..rows].iter().map(|sku| (*sku, dice.roll(6) as u64)).collect();
+    let mut draw = Draw { usual: IDS.map(|_| usual(&mut dice, rows.len())), rows: rows.len(), ids: &IDS[..ids], dice };
+    let before = IDS[..ids].iter().flat_map(|id| draw.before(id)).collect();
+    let threads = (0..threads).map(|_| draw.thread(calls)).collect();
+    let mut plan = Plan { rows, ids: &IDS[..ids], before, threads };
+    if draw.dice.roll(8) == 0 {
+        draw.crowd(&mut plan);
+    }
+    plan
+}
+
+/// One to three lines; two of them may be of one SKU.
+fn usual(dice: &mut Dice, rows: usize) -> Lines {
+    (0..=dice.roll(3)).map(|_| (SKUS[dice.roll(rows)], dice.one_of(&[1, 1, 1, 2]))).collect()
+}
+
+struct Draw {
+    /// What an order of each id mostly asks for.
+    usual: [Lines; IDS.len()],
+    rows: usize,
+    ids: &'static [Name],
+    dice: Dice,
+}
+
+impl Draw {
+    /// Makes the index of orders grow while the threads use it: its first segment is divided when about nine in ten of
+    /// its 512 cells are taken.
+    fn crowd(&mut self, plan: &mut Plan) {
+        let mut orders = 380 + self.dice.roll(64) as u64;
+        plan.before.push(Step::Do(Op::Crowd(0, orders)));
+        for steps in &mut plan.threads {
+            let more = orders + self.dice.roll(32) as u64;
+            steps.insert(self.dice.roll(steps.len()), Step::Do(Op::Crowd(orders, more)));
+            orders = more;
+        }
+    }
+
+    /// Makes an order and perhaps pays it, so that the threads find orders in every state.
+    fn before(&mut self, id: Name) -> Vec<Step> {
+        let lines = self.lines(id);
+        match self.dice.roll(5) {
+            0 => vec![Step::Do(Op::Create(id, lines))],
+            1 => vec![Step::Do(Op::Reserve(id, lines))],
+            2 => vec![Step::Do(Op::Reserve(id, lines)), Step::Do(Op::Pay(id))],
+            _ => vec![],
+        }
+    }
+
+    fn thread(&mut self, calls: usize) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let mut open = 0;
+        while steps.len() < calls {
+            if open > 0 && self.dice.roll(2) == 0 {
+                open -= 1;
+                steps.push(self.close());
+                continue;
+            }
+            let step = self.step();
+            open += usize::from(matches!(step, Step::Do(Op::Hold(..))));
+            steps.push(step);
+        }
+        steps.extend((0..open).map(|_| self.close()));
+        steps
+    }
+
+    fn close(&mut self) -> Step {
+        Step::Close { keep: self.dice.roll(2) == 0 }
+    }
+
+    fn step(&mut self) -> Step {
+        let id = self.dice.one_of(self.ids);
+        let sku = self.sku();
+        Step::Do(match self.dice.roll(40) {
+            0..=8 => Op::Reserve(id, self.lines(id)),
+            9..=13 => Op::Hold(id, self.lines(id)),
+            14 | 15 => Op::Create(id, self.lines(id)),
+            16 | 17 => Op::Cancel(id),
+            18 | 19 => Op::Void(id),
+            20 | 21 => Op::Pay(id),
+            22 | 23 => Op::Fulfil(id),
+            24..=27 => self.transition(id),
+            28 | 29 => Op::Restock(sku, self.dice.one_of(&[1, 1, 2, u64::MAX])),
+            30 => Op::WriteOff(sku, self.dice.one_of(&[1, 1, 2, 9])),
+            31 | 32 => {
+                let off = self.dice.one_of(&[0, 0, 0, 1]);
+                return Step::SetAvailable(sku, off, self.dice.one_of(&[0, 1, 2, 3, u64::MAX]));
+            }
+            33..=35 => Op::Stock(sku),
+            36 => Op::AddSku(sku, self.dice.one_of(&[1, 2])),
+            _ => Op::Order(id),
+        })
+    }
+
+    /// A row that is there; now and then the next one, which `add_sku` may bring. Never the one after that: lines go by
+    /// the order in which rows were added, and of two that come at the same time it cannot be told.
+    fn sku(&mut self) -> Name {
+        let late = usize::from(self.rows < SKUS.len() && self.dice.roll(6) == 0);
+        if late == 1 { SKUS[self.rows] } else { SKUS[self.dice.roll(self.rows)] }
+    }
+
+    fn transition(&mut self, id: Name) -> Op {
+        use State::{Cancelled, Created, Fulfilled, InventoryReserved, Paid};
+        let (from, to) = self.dice.one_of(&[
+            (Created, InventoryReserved),
+            (Created, InventoryReserved),
+            (InventoryReserved, Paid),
+            (InventoryReserved, Paid),
+            (Paid, Fulfilled),
+            (Created, Cancelled),
+            (InventoryReserved, Cancelled),
+            (Paid, Cancelled),
+            (Cancelled, Paid),
+        ]);
+        Op::Transition(id, from, to)
+    }
+
+    /// Mostly the lines this id always asks for, sometimes in another order; sometimes others, or none that can be.
+    fn lines(&mut self, id: Name) -> Lines {
+        let number = IDS.iter().position(|it| *it == id).expect("one of the ids");
+        let usual = self.usual[number].clone();
+        match self.dice.roll(16) {
+            0..=9 => usual,
+            10 | 11 => usual.into_iter().rev().collect(),
+            12 => vec![],
+            13 => vec![(self.sku(), 1), (self.sku(), self.dice.one_of(&[0, u32::MAX]))],
+            _ => (0..=self.dice.roll(2)).map(|_| (self.sku(), self.dice.one_of(&[1, 1, 2, 3]))).collect(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The specification: what the plain sequential engine (`support/sequential.rs`, the one that `properties.rs` uses)
+//! answers to a call, as text. Whoever wants to know what is right reads that file; nothing is decided here.
+
+use std::sync::LazyLock;
+
+use stockade::{Line, Sku, State, Stockade};
+
+use super::answer::{released, say, seen, told};
+use super::op::{Name, Op, SKUS};
+use super::sequential::Sequential;
+
+/// The sequential engine does not make handles; these stand for its rows.
+static HANDLES: LazyLock<[Sku; SKUS.len()]> = LazyLock::new(|| {
+    let engine = Stockade::new();
+    SKUS.map(|sku| engine.add_sku(sku, 0).expect("a new row"))
+});
+
+fn handle(sku: Name) -> Option<Sku> {
+    HANDLES.iter().copied().zip(SKUS).find(|(_, name)| *name == sku).map(|(handle, _)| handle)
+}
+
+/// A sequential engine with these rows.
+pub fn engine(rows: &[(Name, u64)]) -> Sequential {
+    let mut plain = Sequential::default();
+    for (sku, units) in rows {
+        plain.add_sku(sku, *units, handle(sku)).expect("a new row");
+    }
+    plain
+}
+
+/// One call to the sequential engine.
+pub fn take(plain: &mut Sequential, op: &Op) -> String {
+    match op {
+        Op::AddSku(sku, units) => say(plain.add_sku(sku, *units, handle(sku)).map(|_| ())),
+        Op::Stock(sku) => stock(plain, sku),
+        Op::Restock(sku, units) => say(plain.restock(sku, *units)),
+        Op::WriteOff(sku, units) => say(plain.write_off(sku, *units)),
+        Op::SetAvailable(sku, version, units) => say(plain.set_available(sku, *version, *units)),
+        Op::Create(id, lines) => told(plain.create(id, lines).map(|new| match new {
+            true => "New".to_string(),
+            false => format!("Replayed {{ state: {:?} }}", plain.orders[*id].state),
+        })),
+        Op::Reserve(id, lines) | Op::Hold(id, lines) => told(plain.reserve(id, lines).map(|new| {
+            let who = if new { "New" } else { "Replayed" };
+            format!("{who}({RESERVATION})")
+        })),
+        Op::Keep(id) => match plain.orders.get(*id).map(|order| order.state) {
+            None | Some(State::Cancelled) => "Err(HoldClosed { state: Cancelled })".to_string(),
+            Some(_) => RESERVATION.to_string(),
+        },
+        Op::Drop(id) => {
+            plain.drop_hold(id);
+            "dropped".to_string()
+        }
+        Op::DropReplayed(_) => "dropped".to_string(),
+        Op::Cancel(id) => {
+            let known = plain.orders.contains_key(*id);
+            told(plain.cancel(id).map(|gone| cancelled(plain, gone, known)))
+        }
+        Op::Void(id) => {
+            let known = plain.orders.contains_key(*id);
+            told(plain.void(id).map(|gone| cancelled(plain, gone, known)))
+        }
+        Op::Pay(id) => say(plain.pay(id)),
+        Op::Fulfil(id) => say(plain.fulfil(id)),
+        Op::Transition(id, from, to) => say(plain.transition(id, *from, *to)),
+        Op::Order(id) => order(plain, id),
+        Op::Crowd(..) => String::new(),
+    }
+}
+
+/// Every accepted reserve is the step from version 0 to 1.
+const RESERVATION: &str = "Reservation { number: _, version: 1 }";
+
+fn stock(plain: &Sequential, sku: Name) -> String {
+    let row = plain.rows.iter().find(|row| row.name == sku).map(|row| row.stock);
+    say(row.ok_or_else(|| stockade::UnknownSku { sku: sku.into() }))
+}
+
+fn cancelled(plain: &Sequential, gone: Option<(State, Vec<Line>)>, known: bool) -> String {
+    let name = |line: &Line| {
+        let row = plain.rows.iter().find(|row| row.sku == line.sku);
+        (row.expect("a row of this engine").name.clone(), line.quantity)
+    };
+    match gone {
+        Some((from, lines)) => released(from, &lines.iter().map(name).collect::<Vec<_>>()),
+        None => if known { "Already" } else { "Unknown" }.to_string(),
+    }
+}
+
+fn order(plain: &Sequential, id: Name) -> String {
+    let Some(order) = plain.orders.get(id) else { return "no order".to_string() };
+    let lines = order.lines.iter().map(|(row, quantity)| (plain.rows[*row].name.clone(), *quantity));
+    seen(order.state, order.version, &lines.collect::<Vec<_>>(), order.cancelled)
+}
