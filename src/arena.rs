@@ -1,12 +1,12 @@
 //! Growing memory of equal slots that are never moved and never given back to the system: `alloc` and `free`
 //! are lock-free, and reading a slot that has been freed is harmless (its tag tells).
 //!
-//! Memory comes in chunks, each as large as all before it together, so that a slot number finds its chunk by its
-//! highest bit. Fresh slots are handed out in small runs, one run for each shard, so that threads do not
-//! share a counter; freed slots wait on a Treiber stack (R. K. Treiber, 1986) whose head carries a count
-//! against ABA.
+//! Memory comes in chunks of about 64 KiB, found through two levels of pointers. So nobody ever has to clear more than
+//! that, however much there is, and what threads that need the same chunk at the same time clear in vain is as
+//! little. Fresh slots are handed out in small runs, one run for each shard, so that threads do not share a
+//! counter; freed slots wait on a Treiber stack (R. K. Treiber, 1986) whose head carries a count against ABA.
 
-use std::alloc::Layout;
+use std::alloc::{Layout, handle_alloc_error};
 
 use crossbeam_utils::CachePadded;
 
@@ -16,23 +16,22 @@ use crate::sync::{Class, Lazy, SHARDS, Word, shard};
 
 /// What an arena can hold.
 pub(crate) trait Slot: Sized + Send + Sync + 'static {
-    /// Memory for `len` slots, all zero; `None` if the system has no more.
-    fn chunk(len: usize) -> Option<Box<[Self]>>;
+    /// An array of slots; their number is a power of two, as small as keeps the chunk near 64 KiB.
+    type Chunk: AsRef<[Self]> + Send + Sync;
+    const CHUNK_BITS: u32;
+    /// A chunk of slots, all zero; `None` if the system has no more memory.
+    fn chunk() -> Option<Box<Self::Chunk>>;
     /// A word of a free slot that the arena may use; it is left as it is found otherwise.
     fn link(&self) -> &Word;
 }
 
-/// Slots in the first chunk, and the number by which a slot finds its chunk.
-#[cfg(not(stockade_loom))]
-const FIRST_BITS: u32 = 6;
-#[cfg(stockade_loom)]
-const FIRST_BITS: u32 = 2;
-const CHUNKS: usize = (SLOT_BITS - FIRST_BITS) as usize;
-/// Fresh slots that a shard takes at a time.
-#[cfg(not(stockade_loom))]
-const RUN: u64 = 16;
-#[cfg(stockade_loom)]
-const RUN: u64 = 2;
+/// Slots up to the last chunk of the last directory.
+const DIRECTORY_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 9 };
+const DIRECTORY: usize = 1 << DIRECTORY_BITS;
+/// Fresh slots that a shard takes at a time; no more than a chunk has.
+const RUN: u64 = if cfg!(stockade_loom) { 2 } else { 16 };
+
+type Directory<T> = [Lazy<<T as Slot>::Chunk>; DIRECTORY];
 
 /// Head of the free list: the first free slot (0 for none) and a count of the changes.
 const HEAD_SLOT: Field = Field::lowest(SLOT_BITS);
@@ -41,14 +40,14 @@ const HEAD_COUNT: Field = HEAD_SLOT.then(64 - SLOT_BITS);
 const RUN_NEXT: Field = Field::lowest(32);
 const RUN_END: Field = RUN_NEXT.then(32);
 
-pub(crate) struct Arena<T> {
-    first: Box<[T]>,
-    chunks: [Lazy<Box<[T]>>; CHUNKS],
+pub(crate) struct Arena<T: Slot> {
+    /// The first chunk; also stands in for one that does not exist.
+    first: Box<T::Chunk>,
+    directories: Box<[Lazy<Directory<T>>; DIRECTORY]>,
     free: CachePadded<Word>,
     /// First slot that no shard has taken.
     fresh: CachePadded<Word>,
     runs: Box<[CachePadded<Word>]>,
-    limit: u64,
 }
 
 /// The arena has handed out all it may.
@@ -56,16 +55,18 @@ pub(crate) struct Arena<T> {
 pub(crate) struct Full;
 
 impl<T: Slot> Arena<T> {
-    /// An arena of at most `limit` slots, numbered from 1.
-    pub(crate) fn new(limit: u64) -> Self {
+    /// The number of the last slot there can be; the first is 1.
+    const LAST: u64 = (1
+        << if T::CHUNK_BITS + 2 * DIRECTORY_BITS < SLOT_BITS { T::CHUNK_BITS + 2 * DIRECTORY_BITS } else { SLOT_BITS })
+        - 1;
+
+    pub(crate) fn new() -> Self {
         Arena {
-            first: T::chunk(1 << FIRST_BITS)
-                .unwrap_or_else(|| std::alloc::handle_alloc_error(Layout::new::<[T; 1 << FIRST_BITS]>())),
-            chunks: std::array::from_fn(|_| Lazy::new()),
+            first: T::chunk().unwrap_or_else(|| handle_alloc_error(Layout::new::<T::Chunk>())),
+            directories: Box::new(std::array::from_fn(|_| Lazy::new())),
             free: CachePadded::new(Word::of(Class::Memory, 0)),
             fresh: CachePadded::new(Word::of(Class::Memory, 1)),
             runs: (0..SHARDS).map(|_| CachePadded::new(Word::of(Class::Memory, 0))).collect(),
-            limit: limit.min(HEAD_SLOT.max()),
         }
     }
 
@@ -73,12 +74,16 @@ impl<T: Slot> Arena<T> {
     /// some slot, whose tag will not fit.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> &T {
-        let chunk = match (slot >> FIRST_BITS).checked_ilog2() {
-            None => &self.first,
-            Some(k) => self.chunks.get(k as usize).and_then(Lazy::get).unwrap_or(&self.first),
-        };
-        // Every chunk's length is a power of two, and a slot's place in it is what lies below its highest bit.
-        &chunk[slot as usize & (chunk.len() - 1)]
+        let slots = self.chunk(slot as usize >> T::CHUNK_BITS).unwrap_or(&self.first).as_ref();
+        &slots[slot as usize % slots.len()]
+    }
+
+    #[inline]
+    fn chunk(&self, chunk: usize) -> Option<&T::Chunk> {
+        match chunk {
+            0 => Some(&self.first),
+            _ => self.directories[chunk / DIRECTORY % DIRECTORY].get()?[chunk % DIRECTORY].get(),
+        }
     }
 
     /// A slot that nobody else has; its contents are what its last user left, or zero. Lock-free.
@@ -140,18 +145,26 @@ impl<T: Slot> Arena<T> {
         }
     }
 
+    /// Makes sure that there is a chunk.
+    fn provide(&self, chunk: usize) -> Result<(), Full> {
+        if self.chunk(chunk).is_none() {
+            let empty = || Ok(Box::new(std::array::from_fn(|_| Lazy::new())));
+            let directory = self.directories[chunk / DIRECTORY].get_or_try_init(empty)?;
+            directory[chunk % DIRECTORY].get_or_try_init(|| T::chunk().ok_or(Full))?;
+        }
+        Ok(())
+    }
+
     /// Makes sure that there is memory under the next run of fresh slots, then takes it.
     fn claim_run(&self) -> Result<(u64, u64), Full> {
         let mut start = self.fresh.load();
         loop {
             // A run ends where its chunk ends, so that it needs no more than one.
-            let end = (start / RUN * RUN + RUN).min(self.limit + 1);
+            let end = (start / RUN * RUN + RUN).min(Self::LAST + 1);
             if start >= end {
                 return Err(Full);
             }
-            if let Some(k) = (start as u32 >> FIRST_BITS).checked_ilog2() {
-                self.chunks[k as usize].get_or_try_init(|| T::chunk(1 << (FIRST_BITS + k)).ok_or(Full))?;
-            }
+            self.provide(start as usize >> T::CHUNK_BITS)?;
             match self.fresh.compare_exchange(start, end) {
                 Ok(_) => return Ok((start, end)),
                 Err(now) => start = now,

@@ -4,7 +4,6 @@ use std::hash::BuildHasher;
 
 use crate::arena::{Arena, Full};
 use crate::hooks::{Step, step};
-use crate::layout::SLOT_BITS;
 use crate::protocol::Protocol;
 use crate::record::{Records, RowLine};
 use crate::row::Op;
@@ -108,9 +107,8 @@ impl std::fmt::Debug for Stockade {
 impl Stockade {
     /// An empty engine. Memory grows with what is put into it.
     pub fn new() -> Self {
-        let most = (1 << SLOT_BITS) - 1;
         Stockade {
-            protocol: Protocol { rows: Arena::new(most), records: Records(Arena::new(most)), tally: Tally::default() },
+            protocol: Protocol { rows: Arena::new(), records: Records(Arena::new()), tally: Tally::default() },
             orders: Table::new(),
             skus: Table::new(),
             keyed: Keyed::default(),

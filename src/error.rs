@@ -43,7 +43,7 @@ pub enum Invalid {
 
 /// The SKU is not in this engine. A row that is not there is never reported as zero stock.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("unknown SKU {sku:?}: add it with add_sku first")]
+#[error("unknown SKU {sku:?} in this engine: add it with add_sku, or resolve the handle again")]
 pub struct UnknownSku {
     /// The name that was asked for.
     pub sku: Box<str>,
@@ -102,7 +102,8 @@ pub enum RestockError {
     /// No such row.
     #[error(transparent)]
     UnknownSku(#[from] UnknownSku),
-    /// Received units of the row would pass [`MAX_UNITS`](crate::MAX_UNITS).
+    /// Received units of the row would pass [`MAX_UNITS`](crate::MAX_UNITS). Units of other edits that are under way
+    /// count in full, so near the limit an edit that is stopped or fails can be what others are refused for.
     #[error("restocking {units} would bring the units ever received past {max}: use another SKU for the rest", max = crate::MAX_UNITS)]
     Overflow {
         /// Units that were to be added.
@@ -148,7 +149,8 @@ pub enum SetAvailableError {
         /// The row as it is.
         current: crate::Stock,
     },
-    /// Received units of the row would pass [`MAX_UNITS`](crate::MAX_UNITS).
+    /// Received units of the row would pass [`MAX_UNITS`](crate::MAX_UNITS). Units of other edits that are under way
+    /// count in full, so near the limit an edit that is stopped or fails can be what others are refused for.
     #[error("setting {units} would bring the units ever received past {max}: use another SKU for the rest", max = crate::MAX_UNITS)]
     Overflow {
         /// The number that was to be set.

@@ -7,7 +7,7 @@
 //! | 1 | bytes of the id 8, lines 13, next record 28 (the arena's free list uses this word too) |
 //! | 2..8 | the id, eight bytes a word, then the lines, one a word |
 //!
-//! 36 bytes of id and one line fill exactly one record. What does not fit goes on in further records, which are
+//! An id of up to 40 bytes and one line fill exactly one record. What does not fit goes on in further records, which are
 //! VACANT orders. Everything but word 0 is written before the record is published and never changed while it
 //! is an order.
 //!
@@ -39,17 +39,20 @@ pub(crate) struct Record {
 const _: () = assert!(size_of::<Record>() == 64);
 
 impl Slot for Record {
+    type Chunk = [Record; 1 << Self::CHUNK_BITS];
+    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 3 } else { 10 };
+
     #[cfg(not(stockade_loom))]
-    fn chunk(len: usize) -> Option<Box<[Self]>> {
-        bytemuck::try_zeroed_slice_box(len).ok()
+    fn chunk() -> Option<Box<Self::Chunk>> {
+        bytemuck::try_zeroed_box().ok()
     }
 
     #[cfg(stockade_loom)]
-    fn chunk(len: usize) -> Option<Box<[Self]>> {
+    fn chunk() -> Option<Box<Self::Chunk>> {
         use crate::sync::Class;
         let record =
-            || Record { state: Word::default(), head: Word::of(Class::Memory, 0), payload: Default::default() };
-        Some((0..len).map(|_| record()).collect())
+            |_| Record { state: Word::default(), head: Word::of(Class::Memory, 0), payload: Default::default() };
+        Some(Box::new(std::array::from_fn(record)))
     }
 
     fn link(&self) -> &Word {

@@ -109,8 +109,11 @@ pub(crate) struct Row {
 }
 
 impl Slot for Row {
-    fn chunk(len: usize) -> Option<Box<[Self]>> {
-        Some((0..len).map(|_| Row::default()).collect())
+    type Chunk = [Row; 1 << Self::CHUNK_BITS];
+    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 7 };
+
+    fn chunk() -> Option<Box<Self::Chunk>> {
+        Some(Box::new(std::array::from_fn(|_| Row::default())))
     }
 
     fn link(&self) -> &Word {
@@ -155,12 +158,14 @@ impl Row {
         Books(self.books.load())
     }
 
-    /// Opens an edit that may receive up to `units`. `None`: they would pass [`MAX_UNITS`].
+    /// Opens an edit that may receive up to `units`. `None`: with those of other edits under way they would pass
+    /// [`MAX_UNITS`], or as many edits are under way as can be counted.
     pub(crate) fn open_edit(&self, units: u64) -> Option<Edit<'_>> {
         let mut books = self.books.load();
         loop {
             let received = RECEIVED.get(books).checked_add(units).filter(|sum| *sum <= MAX_UNITS)?;
-            let open = EDITS.set(RECEIVED.set(books, received), EDITS.get(books) + 1);
+            let edits = Some(EDITS.get(books) + 1).filter(|edits| *edits <= EDITS.max())?;
+            let open = EDITS.set(RECEIVED.set(books, received), edits);
             match self.books.compare_exchange(books, open) {
                 Ok(_) => return Some(Edit { row: self, surplus: units }),
                 Err(now) => books = now,

@@ -168,8 +168,8 @@ mod real {
             self.0.get()
         }
 
-        pub(crate) fn get_or_try_init<E>(&self, init: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
-            self.0.get_or_try_init(|| init().map(Box::new))
+        pub(crate) fn get_or_try_init<E>(&self, init: impl FnOnce() -> Result<Box<T>, E>) -> Result<&T, E> {
+            self.0.get_or_try_init(init)
         }
     }
 
@@ -258,7 +258,7 @@ mod simulated {
     #[derive(Debug)]
     pub(crate) struct Lazy<T> {
         ready: AtomicU64,
-        value: OnceLock<T>,
+        value: OnceLock<Box<T>>,
     }
 
     impl<T> Lazy<T> {
@@ -267,10 +267,10 @@ mod simulated {
         }
 
         pub(crate) fn get(&self) -> Option<&T> {
-            if self.ready.load(Acquire) == 1 { self.value.get() } else { None }
+            if self.ready.load(Acquire) == 1 { self.value.get().map(|value| &**value) } else { None }
         }
 
-        pub(crate) fn get_or_try_init<E>(&self, init: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+        pub(crate) fn get_or_try_init<E>(&self, init: impl FnOnce() -> Result<Box<T>, E>) -> Result<&T, E> {
             if let Some(value) = self.get() {
                 return Ok(value);
             }

@@ -16,7 +16,8 @@
 //! 1. Seal every EMPTY cell. From here on the segment does not change.
 //! 2. Agree, by CAS on the segment's head word, on one new segment or two.
 //! 3. Copy the live entries into private segments; publish each by CAS on its node.
-//! 4. Recycle the old segment and the records that were left behind.
+//! 4. Recycle the old segment and the records that were left behind. A leaf is not rewritten again before its
+//!    division is complete, so a node that still names a segment vouches for every record named there.
 //!
 //! Any thread can do any of the steps for any other, so nobody waits for growth: a find reads the sealed
 //! segment, an insert helps to rewrite it. A rewrite moves at most 512 entries, however large the table is.
@@ -37,8 +38,6 @@ const POSITION_BITS: u32 = 2;
 const CELLS: usize = 1 << POSITION_BITS;
 /// An insert that finds no room within this many cells has the segment rewritten.
 const CROWDED: usize = if CELLS < 64 { CELLS } else { 64 };
-/// A crowded segment with this many dead entries is cleaned rather than split.
-const WORTH_CLEANING: usize = CELLS / 4;
 
 /// Hash bits kept in a cell: the path through the tree, then the position within the segment.
 #[cfg(not(stockade_loom))]
@@ -81,19 +80,21 @@ pub(crate) struct Segment {
 const _: () = assert!(size_of::<Segment>() == 4096 + 16);
 
 impl Slot for Segment {
+    type Chunk = [Segment; 1 << Self::CHUNK_BITS];
+    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 4 };
+
     #[cfg(not(stockade_loom))]
-    fn chunk(len: usize) -> Option<Box<[Self]>> {
-        bytemuck::try_zeroed_slice_box(len).ok()
+    fn chunk() -> Option<Box<Self::Chunk>> {
+        bytemuck::try_zeroed_box().ok()
     }
 
     #[cfg(stockade_loom)]
-    fn chunk(len: usize) -> Option<Box<[Self]>> {
-        let segment = || Segment {
+    fn chunk() -> Option<Box<Self::Chunk>> {
+        Some(Box::new(std::array::from_fn(|_| Segment {
             head: Word::of(Class::Growth, 0),
             link: Word::of(Class::Memory, 0),
             cells: std::array::from_fn(|_| Word::of(Class::Cells, 0)),
-        };
-        Some((0..len).map(|_| segment()).collect())
+        })))
     }
 
     fn link(&self) -> &Word {
@@ -141,8 +142,8 @@ enum Search<'a, R> {
 
 impl Table {
     pub(crate) fn new() -> Self {
-        let segments = Arena::new(NODE_SEGMENT.max());
-        // The first slot of a new arena: its chunk is there, its cells are EMPTY of generation 0.
+        let segments = Arena::new();
+        // The first slot of a new arena; its cells are EMPTY of generation 0.
         let first = segments.alloc().map_or(1, u64::from);
         Table {
             root: Word::of(Class::Growth, NODE_SEGMENT.set(LEAF, first)),
@@ -238,17 +239,29 @@ impl Table {
     fn leaf(&self, hash: u64, depth: u32) -> Leaf<'_> {
         let mut depth = depth;
         loop {
-            let node = self.node(depth, hash);
-            let seen = node.map_or(ABSENT, Word::load);
-            match (KIND.get(seen), node) {
-                (LEAF, Some(node)) => {
-                    let segment = self.segments.get(NODE_SEGMENT.get(seen) as u32);
-                    return Leaf { depth, node, seen, segment, generation: NODE_GENERATION.get(seen) };
-                }
-                (SPLIT, _) => depth += 1,
+            let Some(node) = self.node(depth, hash) else {
+                depth = depth.saturating_sub(1);
+                continue;
+            };
+            let seen = node.load();
+            match KIND.get(seen) {
+                LEAF => return self.leaf_of(depth, node, seen),
+                SPLIT => depth += 1,
                 _ => depth = depth.saturating_sub(1),
             }
         }
+    }
+
+    /// The leaf at exactly this depth, if the node there is one.
+    fn leaf_at(&self, depth: u32, hash: u64) -> Option<Leaf<'_>> {
+        let node = self.node(depth, hash)?;
+        let seen = node.load();
+        (KIND.get(seen) == LEAF).then(|| self.leaf_of(depth, node, seen))
+    }
+
+    fn leaf_of<'a>(&'a self, depth: u32, node: &'a Word, seen: u64) -> Leaf<'a> {
+        let segment = self.segments.get(NODE_SEGMENT.get(seen) as u32);
+        Leaf { depth, node, seen, segment, generation: NODE_GENERATION.get(seen) }
     }
 
     fn node(&self, depth: u32, hash: u64) -> Option<&Word> {
@@ -264,6 +277,11 @@ impl Table {
 
     /// Replaces a crowded leaf by one or two with room. Lock-free: every step can be done by any thread.
     fn rewrite(&self, leaf: &Leaf<'_>, hash: u64, entries: &impl Entries) -> Result<(), Full> {
+        // As long as the node above is a leaf, finds may still believe in what its segment names; a rewrite here could
+        // recycle that. So the division that made this leaf is completed first.
+        if let Some(above) = leaf.depth.checked_sub(1).and_then(|depth| self.leaf_at(depth, hash)) {
+            return self.rewrite(&above, hash, entries);
+        }
         seal(leaf);
         step(Step::SegmentSealed);
         let cells = leaf.segment.cells.iter().map(Word::load).filter(|cell| KIND.get(*cell) == ENTRY);
@@ -272,7 +290,9 @@ impl Table {
         if !leaf.is_current() {
             return Ok(());
         }
-        let wish = if dead.len() >= WORTH_CLEANING { CLEAN } else { DIVIDE };
+        // The dead entries of one id lie in one run, so they crowd a segment long before they are many: what counts is
+        // their share. Dividing could not part them.
+        let wish = if !dead.is_empty() && dead.len() * 3 >= live.len() { CLEAN } else { DIVIDE };
         if wish == DIVIDE && leaf.depth == MAX_DEPTH {
             return Err(Full);
         }
@@ -310,7 +330,7 @@ impl Table {
         entries: &impl Entries,
     ) -> Result<(), Full> {
         let depth = leaf.depth + 1;
-        self.levels[leaf.depth as usize].get_or_try_init(|| words(1 << depth).ok_or(Full))?;
+        self.levels[leaf.depth as usize].get_or_try_init(|| words(1 << depth).map(Box::new).ok_or(Full))?;
         let mut left_behind = Vec::new();
         for of in [hash, sibling(hash, depth)] {
             let Some(node) = self.node(depth, of) else { return Err(Full) };
@@ -325,7 +345,7 @@ impl Table {
             self.free_segment(leaf.seen);
         }
         self.depth_hint.fetch_max(u64::from(depth));
-        // Only now: as long as the node was a leaf, a find could still believe in the old segment's entries.
+        // Only now: as long as the node was a leaf, a find could believe in the old segment's entries.
         left_behind.iter().for_each(|cell| entries.recycle(CELL_SLOT.get(*cell) as u32));
         Ok(())
     }

@@ -21,6 +21,9 @@ pub enum Failure {
         max = stockade::MAX_UNITS
     )]
     TooManyUnits { sku: String, units: u128 },
+    /// A result that would take the place of a file that is read, or of another result.
+    #[error("{}: {option} would overwrite {what}; name another file", path.display())]
+    Overwrites { path: PathBuf, option: &'static str, what: &'static str },
     /// A result that could not be written.
     #[error("{}: cannot be written: {source}; name a file that can be", path.display())]
     Unwritable { path: PathBuf, source: io::Error },

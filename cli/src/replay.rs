@@ -20,6 +20,8 @@ mod write;
 pub use options::Options;
 pub use problem::BadInput;
 
+use std::path::PathBuf;
+
 use crate::failure::Failure;
 use crate::output;
 use report::Report;
@@ -28,7 +30,9 @@ use tally::Tally;
 
 /// Runs the command.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let mut sale = take_in(options)?;
+    let files = csv_file::expand(&options.files)?;
+    write::refuse_to_overwrite(options, &files)?;
+    let mut sale = take_in(options, &files)?;
     warn_of_conflicts(&sale);
     let initial = stock::at_start(&mut sale, &options.stock_source())?;
     let (engine, rows) = stock::open(&sale.skus, &initial)?;
@@ -48,12 +52,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     report.verdict()
 }
 
-fn take_in(options: &Options) -> Result<Sale, Failure> {
-    if options.files.is_empty() {
-        Ok(generate::generate(&options.sale))
-    } else {
-        Ok(orders::read(&options.files, &options.rules)?)
-    }
+fn take_in(options: &Options, files: &[PathBuf]) -> Result<Sale, Failure> {
+    if files.is_empty() { Ok(generate::generate(&options.sale)) } else { Ok(orders::read(files, &options.rules)?) }
 }
 
 /// An order id that comes back with other lines is no reason to stop, but nobody should miss it.

@@ -117,6 +117,7 @@ fn paths_that_lead_nowhere() {
     let name = empty.path().to_str().unwrap();
     assert_refused(&args(name), &[name, "no *.csv file", "name another folder"]);
     assert_refused(&args("no/such/file.csv"), &["no/such/file.csv: cannot be read", "check the path"]);
+    assert_refused(&args("-"), &["-: no file has this name", "standard input is read as /dev/stdin"]);
 }
 
 #[test]
@@ -131,7 +132,10 @@ fn bad_stock_files() {
     let cases: [(&[u8], &str); 6] = [
         (b"sku,units\nA,1\n", "stock.csv:1: no column \"available\""),
         (b"sku,available\nA,-1\n", "stock.csv:2: available \"-1\" is not a whole number"),
-        (b"sku,available\nA,68719476736\n", "stock.csv:2: available \"68719476736\" is more than 68719476735"),
+        (
+            b"sku,available\nA,68719476736\n",
+            "stock.csv:2: available \"68719476736\" is more than 68719476735, the most a row can receive",
+        ),
         (b"sku,available\nA,1\nB,1\nA,1\n", "stock.csv:4: SKU \"A\" was on line 2 already"),
         (b"sku,available\n,1\n", "stock.csv:2: the SKU is empty"),
         (b"sku,available\nA\n", "stock.csv:2: 1 fields"),
@@ -195,4 +199,52 @@ fn results_that_cannot_be_written() {
         assert_refused(&ran, &[&nowhere, "cannot be written"]);
     }
     assert!(!fs::exists(nowhere).unwrap());
+}
+
+#[test]
+fn an_input_is_never_overwritten() {
+    let (orders, stock) = (with_row(""), b"sku,available\nA,9\n");
+    let folder = folder(&[("orders.csv", &orders), ("stock.txt", stock)]);
+    let days = folder.path().to_str().unwrap();
+    let [file, start] = ["orders.csv", "stock.txt"].map(|name| path(&folder, name));
+    let detour = format!("{days}/./orders.csv");
+    for (input, result) in [(file.as_str(), &file), (&file, &detour), (&detour, &file), (days, &file), (&file, &start)]
+    {
+        for option in ["--write-stock", "--write-decisions"] {
+            let ran = stockade(&["replay", input, "--stock", &start, option, result]);
+            assert_refused(&ran, &[result, option, "would overwrite a file that is read; name another file"]);
+        }
+    }
+    assert_eq!((fs::read(&file).unwrap(), fs::read(&start).unwrap()), (orders, stock.to_vec()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_an_input_is_the_input() {
+    let folder = folder(&[("orders.csv", &with_row(""))]);
+    let [file, link] = ["orders.csv", "link"].map(|name| path(&folder, name));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let ran = stockade(&["replay", &file, "--stock-share", "1", "--write-decisions", &link]);
+    assert_refused(&ran, &[&link, "would overwrite a file that is read"]);
+}
+
+#[test]
+fn two_results_need_two_files() {
+    let folder = folder(&[("old.csv", b"old")]);
+    let write = |stock: &str, decisions: &str| {
+        stockade(&["replay", "--orders", "9", "--write-stock", stock, "--write-decisions", decisions])
+    };
+    for name in ["old.csv", "new.csv"] {
+        let (one, detour) = (path(&folder, name), path(&folder, &format!("./{name}")));
+        assert_refused(&write(&one, &detour), &[&detour, "would overwrite what --write-stock leaves", "name another"]);
+    }
+    assert_eq!(fs::read(folder.path().join("old.csv")).unwrap(), b"old");
+    assert!(!fs::exists(folder.path().join("new.csv")).unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_can_take_both_results() {
+    let ran = stockade(&["replay", "--orders", "9", "--write-stock", "/dev/null", "--write-decisions", "/dev/null"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
 }

@@ -182,13 +182,17 @@ fn a_file_without_orders_is_no_reason_to_fail() {
 fn arguments_that_do_not_fit_together() {
     let folder = folder(&[("day.csv", DAY.as_bytes())]);
     let day = path(&folder, "day.csv");
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 14] = [
         (&[&day], "--stock <FILE>|--stock-share <F>"),
         (&[&day, "--stock", &day, "--stock-share", "1"], "cannot be used with"),
         (&[&day, "--stock-share", "1", "--seed", "2"], "cannot be used with"),
         (&["--stock", &day], "<FILE>"),
         (&["--order-column", "x"], "<FILE>"),
         (&["--stock-share=-1"], "write a share as a decimal"),
+        (&["--stock-share", "-1"], "write a share as a decimal"),
+        (&["--hot", "-1"], "write a share from 0 to 1"),
+        (&["--repeat", "-0.5"], "write a share from 0 to 1"),
+        (&["--cancel", "-1"], "write a share from 0 to 1"),
         (&["--threads", "0"], "--threads"),
         (&["--hot", "1.5"], "write a share from 0 to 1"),
         (&[&day, "--stock-share", "1", "--sku-pattern", "("], "unclosed group"),

@@ -7,7 +7,8 @@ use crate::{CancelReason, HoldClosed, Reservation, ReserveError, Reserved, SkuRe
 
 impl Stockade {
     /// As [`reserve`](Stockade::reserve), but answers a guard: dropped, also by a panic or `?`, it cancels the
-    /// order; [`keep`](Hold::keep) keeps it.
+    /// order; [`keep`](Hold::keep) keeps it. It cancels whatever holds units, also an order that somebody else has
+    /// marked as paid meanwhile: keep first, then take money.
     ///
     /// Lock-free, as is dropping the guard. Linearization points: as `reserve` and [`cancel`](Stockade::cancel).
     ///

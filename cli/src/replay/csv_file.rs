@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use csv::{ErrorKind, Position, ReaderBuilder, StringRecord};
 
-use super::problem::{BadInput, Problem};
+use super::problem::{BadInput, Problem, unreadable};
 use super::quoting::{self, line_breaks};
 
 /// The columns to take from a file, and what to do if one is missing.
@@ -50,7 +50,7 @@ pub fn for_each_row<const N: usize>(
     columns: &Columns<'_, N>,
     row: impl FnMut(u64, [&str; N]) -> Result<(), Problem>,
 ) -> Result<(), BadInput> {
-    let bytes = fs::read(file).map_err(|error| BadInput::file(file, error.into()))?;
+    let bytes = fs::read(file).map_err(|error| BadInput::file(file, unreadable(file, error)))?;
     rows_of(&bytes, columns, row).map_err(|(line, problem)| BadInput::line(file, line, problem))
 }
 

@@ -36,15 +36,18 @@ pub struct SaleOptions {
     skus: u32,
 
     /// Share of orders that want the hottest SKU.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.5, conflicts_with = "files", value_parser = proportion)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, conflicts_with = "files",
+          value_parser = proportion, allow_negative_numbers = true)]
     hot: f64,
 
     /// Share of orders that another thread sends again at the same time.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1, conflicts_with = "files", value_parser = proportion)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, conflicts_with = "files",
+          value_parser = proportion, allow_negative_numbers = true)]
     repeat: f64,
 
     /// Share of orders that are cancelled soon after.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05, conflicts_with = "files", value_parser = proportion)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, conflicts_with = "files",
+          value_parser = proportion, allow_negative_numbers = true)]
     cancel: f64,
 
     /// Another seed makes another sale of the same kind.
@@ -52,6 +55,7 @@ pub struct SaleOptions {
     seed: u64,
 }
 
+/// Negative numbers get here, too, so that they are told what a share is and not that -1 is no option.
 fn proportion(text: &str) -> Result<f64, &'static str> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),

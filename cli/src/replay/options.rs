@@ -64,12 +64,18 @@ pub struct Options {
     ///
     /// A SKU that is not in it starts with 0.
     #[arg(long, value_name = "FILE", requires = "files", help_heading = "Starting stock")]
-    stock: Option<PathBuf>,
+    pub stock: Option<PathBuf>,
 
     /// Starting stock as a share of what the input asks for [default without FILE: 0.5].
     ///
     /// Each SKU gets max(1, floor(F x sum of its positive quantities)).
-    #[arg(long, value_name = "F", conflicts_with = "stock", help_heading = "Starting stock")]
+    #[arg(
+        long,
+        value_name = "F",
+        conflicts_with = "stock",
+        help_heading = "Starting stock",
+        allow_negative_numbers = true
+    )]
     stock_share: Option<Share>,
 
     #[command(flatten)]

@@ -11,14 +11,13 @@ use super::problem::{BadInput, Problem, check_key, parse_quantity};
 use super::sale::{Arrival, Conflict, Line, Order, Sale};
 
 /// Reads files as one stream, in the order given.
-pub fn read(paths: &[PathBuf], rules: &Rules) -> Result<Sale, BadInput> {
+pub fn read(files: &[PathBuf], rules: &Rules) -> Result<Sale, BadInput> {
     let columns = Columns {
         names: [&rules.order_column, &rules.sku_column, &rules.quantity_column],
         help: "name yours with --order-column, --sku-column and --quantity-column",
     };
-    let files = csv_file::expand(paths)?;
     let mut reader = Reader::new(rules);
-    for file in &files {
+    for file in files {
         csv_file::for_each_row(file, &columns, |line, [order, sku, quantity]| {
             reader.take(Place { file, line }, order, sku, quantity)
         })?;

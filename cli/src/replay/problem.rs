@@ -43,6 +43,8 @@ impl fmt::Display for BadInput {
 pub enum Problem {
     #[error("cannot be read: {0}; check the path")]
     Unreadable(#[from] io::Error),
+    #[error("no file has this name; standard input is read as /dev/stdin (on Unix)")]
+    Dash,
     #[error("this folder has no *.csv file; name another folder, or the files themselves")]
     NoCsv,
     #[error("not UTF-8; convert the file first, for example with: iconv -f LATIN1 -t UTF-8")]
@@ -69,8 +71,8 @@ pub enum Problem {
     KeyTooLong { what: &'static str, bytes: usize },
     #[error("{what} {:?} is not a whole number; write digits only, such as 3", short(found))]
     NotWhole { what: &'static str, found: String },
-    #[error("{what} {:?} is more than {max}, the most one line can hold; split or correct it", short(found))]
-    TooLarge { what: &'static str, found: String, max: u64 },
+    #[error("{what} {:?} is more than {max}, the most {limit}", short(found))]
+    TooLarge { what: &'static str, found: String, max: u64, limit: &'static str },
     #[error("the lines of SKU {0:?} in this order add up to more than {max} units; split the order", max = u32::MAX)]
     SumTooLarge(String),
     #[error("this is the order's SKU number {}; it may have {max}, split the order", MAX_LINES + 1, max = MAX_LINES)]
@@ -93,6 +95,14 @@ fn short(value: &str) -> String {
     }
 }
 
+/// Why a file could not be read. Who writes - for a file means standard input.
+pub fn unreadable(file: &Path, error: io::Error) -> Problem {
+    if file == Path::new("-") && error.kind() == io::ErrorKind::NotFound {
+        return Problem::Dash;
+    }
+    error.into()
+}
+
 /// Checks an order id or a SKU against the limits of the engine.
 pub fn check_key(what: &'static str, key: &str) -> Result<(), Problem> {
     match key.len() {
@@ -105,22 +115,30 @@ pub fn check_key(what: &'static str, key: &str) -> Result<(), Problem> {
 /// Reads a quantity: whole units, with a minus sign for goods that come back.
 pub fn parse_quantity(text: &str) -> Result<i64, Problem> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let units = parse_whole("quantity", digits, text, u32::MAX.into())?.cast_signed();
+    let most = (u32::MAX.into(), "one line can hold; split or correct it");
+    let units = parse_whole("quantity", digits, text, most)?.cast_signed();
     Ok(if digits.len() < text.len() { -units } else { units })
 }
 
 /// Reads the starting stock of a row.
 pub fn parse_available(text: &str) -> Result<u64, Problem> {
-    parse_whole("available", text, text, MAX_UNITS)
+    let most = (MAX_UNITS, "a row can receive; divide it over several SKUs, or correct it");
+    parse_whole("available", text, text, most)
 }
 
-fn parse_whole(what: &'static str, digits: &str, shown: &str, max: u64) -> Result<u64, Problem> {
+/// The limit comes with what it is the limit of, for the message.
+fn parse_whole(
+    what: &'static str,
+    digits: &str,
+    shown: &str,
+    (max, limit): (u64, &'static str),
+) -> Result<u64, Problem> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Problem::NotWhole { what, found: shown.into() });
     }
     match digits.parse() {
         Ok(units) if units <= max => Ok(units),
-        _ => Err(Problem::TooLarge { what, found: shown.into(), max }),
+        _ => Err(Problem::TooLarge { what, found: shown.into(), max, limit }),
     }
 }
 

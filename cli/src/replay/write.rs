@@ -1,12 +1,43 @@
 //! The files that `--write-stock` and `--write-decisions` leave.
 
-use std::path::Path;
+use std::path::{Path, PathBuf, absolute};
 
 use csv::Writer;
 
 use super::drive::{Entry, Told};
+use super::options::Options;
 use super::sale::{Sale, Skus};
 use crate::failure::Failure;
+
+/// Checks, before anything is read, that no result takes the place of an input or of the other result: it would
+/// be lost, and the run would still end well.
+pub fn refuse_to_overwrite(options: &Options, inputs: &[PathBuf]) -> Result<(), Failure> {
+    let inputs = inputs.iter().chain(&options.stock);
+    let mut taken: Vec<_> = inputs.filter_map(|path| Some((place(path)?, "a file that is read"))).collect();
+    for (option, path) in [("--write-stock", &options.write_stock), ("--write-decisions", &options.write_decisions)] {
+        let Some((path, place)) = path.as_ref().and_then(|path| Some((path, place(path)?))) else {
+            continue;
+        };
+        if let Some(&(_, what)) = taken.iter().find(|(other, _)| *other == place) {
+            return Err(Failure::Overwrites { path: path.clone(), option, what });
+        }
+        taken.push((place, "what --write-stock leaves"));
+    }
+    Ok(())
+}
+
+/// One path for all ways to name a file, which need not exist yet. A terminal, a pipe or /dev/null has none:
+/// nothing in it can be overwritten.
+fn place(path: &Path) -> Option<PathBuf> {
+    if path.exists() && !path.is_file() {
+        return None;
+    }
+    path.canonicalize().ok().or_else(|| {
+        let path = absolute(path).ok()?;
+        let folder = path.parent()?.canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    })
+}
 
 /// `sku,available`, sorted by the bytes of the SKU: can be read again with `--stock`.
 pub fn stock(path: &Path, skus: &Skus, available: &[u64]) -> Result<(), Failure> {
