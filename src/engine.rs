@@ -27,9 +27,10 @@ type Keyed = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 ///
 /// # Cost
 ///
-/// An order takes 64 bytes if its id and lines need at most 48 (36 bytes of id and one line do), and 64 more for
+/// An order takes 64 bytes if its id and lines need at most 48 (40 bytes of id and one line do), and 64 more for
 /// each further 48; a line is 8 bytes, an id is rounded up to 8. Its place in the index takes about 13 more.
-/// Cancelled orders keep their memory, because they keep their id. A SKU takes 320 bytes.
+/// Cancelled orders keep their memory, because they keep their id. A SKU takes 320 bytes. An empty engine takes about
+/// 300 KiB; memory grows by about 64 KiB at a time, and nobody ever has to clear or copy more than that at once.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -462,3 +462,97 @@ fn words(len: usize) -> Option<Box<[Word]>> {
 fn words(len: usize) -> Option<Box<[Word]>> {
     Some((0..len).map(|_| Word::of(Class::Growth, 0)).collect())
 }
+
+#[cfg(all(test, not(stockade_loom)))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::cell::RefCell;
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// Slots below `dead` are garbage; what is recycled is noted.
+    #[derive(Default)]
+    struct Slots {
+        dead: u32,
+        recycled: RefCell<HashSet<u32>>,
+    }
+
+    impl Entries for Slots {
+        fn is_garbage(&self, slot: u32) -> bool {
+            slot < self.dead
+        }
+
+        fn recycle(&self, slot: u32) {
+            assert!(self.recycled.borrow_mut().insert(slot), "slot {slot} is recycled twice");
+        }
+    }
+
+    /// Spreads slot numbers over all hashes.
+    fn hash(slot: u32) -> u64 {
+        u64::from(slot).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    fn insert(table: &Table, slot: u32, slots: &Slots) {
+        let found = table.insert(hash(slot), slot, slots, |other| (other == slot).then_some(()));
+        assert!(found.unwrap().is_none(), "slot {slot} was there");
+    }
+
+    #[test]
+    fn what_goes_in_is_found_and_visited_once() {
+        let (table, slots) = (Table::new(), Slots::default());
+        (1..20_000).for_each(|slot| insert(&table, slot, &slots));
+        for slot in 1..20_000 {
+            assert_eq!(table.find(hash(slot), |other| (other == slot).then_some(other)), Some(slot));
+        }
+        assert_eq!(table.find(hash(20_000), |other| (other == 20_000).then_some(other)), None);
+        let (mut visited, mut from) = (Vec::new(), Some(0));
+        while let Some(start) = from {
+            let (some, next) = table.visit(start, Some);
+            visited.extend(some);
+            from = next;
+        }
+        visited.sort_unstable();
+        assert!(visited.into_iter().eq(1..20_000));
+    }
+
+    #[test]
+    fn garbage_goes_once_and_leaves_room() {
+        let (table, mut slots) = (Table::new(), Slots::default());
+        for slot in 1..100_000 {
+            slots.dead = slot;
+            insert(&table, slot, &slots);
+        }
+        assert!(slots.recycled.borrow().len() > 99_000);
+        assert_eq!(table.depth_hint.load(), 0, "with one live entry at a time there is nothing to divide");
+    }
+
+    #[test]
+    fn the_dead_entries_of_one_key_do_not_deepen_the_tree() {
+        let (table, mut slots) = (Table::new(), Slots::default());
+        for slot in 1..100_000 {
+            slots.dead = slot;
+            let found: Result<Option<()>, Full> = table.insert(42, slot, &slots, |_| None);
+            assert!(found.unwrap().is_none());
+        }
+        assert_eq!(table.depth_hint.load(), 0);
+    }
+
+    #[test]
+    fn a_leaf_is_rewritten_only_after_the_division_that_made_it() {
+        let (table, slots) = (Table::new(), Slots::default());
+        // A division of the root that is stopped when both successors are published.
+        let root = table.leaf_at(0, 0).unwrap();
+        seal(&root);
+        root.segment.head.store(VERDICT.set(GENERATION.set(0, root.generation), DIVIDE));
+        table.levels[0].get_or_try_init(|| words(2).map(Box::new).ok_or(())).unwrap();
+        for of in [0, 1 << 63] {
+            assert!(table.publish(table.node(1, of).unwrap(), ABSENT, [].iter()).unwrap());
+        }
+        let child = table.leaf_at(1, 0).unwrap();
+        table.rewrite(&child, 0, &slots).unwrap();
+        assert_eq!(KIND.get(table.root.load()), SPLIT);
+        assert!(child.is_current(), "one thing at a time: whoever wanted the rewrite looks again");
+    }
+}

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use stockade_hooked::hooks::{Step, with_hook};
-use stockade_hooked::{Cancelled, State, Stockade};
+use stockade_hooked::{Cancelled, ReserveError, State, Stockade};
 
 /// A thread that is stopped when it first passes a step.
 struct Stopped<R> {
@@ -76,4 +76,24 @@ fn an_order_is_never_shown_under_another_id() {
         let _ = shop.create(&format!("more-{i}"), &[("B", 1)]).unwrap();
     }
     assert_eq!(reader.wakes(), None);
+}
+
+/// Each refused attempt of one id leaves a dead entry at the same place of the index. The index took the crowd for a lack
+/// of room and divided, which cannot part them, until it was as deep as it can be: that id was told `Full` for ever.
+#[test]
+fn an_id_may_lose_any_number_of_races() {
+    let shop = shop(1);
+    for _ in 0..3_000 {
+        let meddler = Arc::clone(&shop);
+        let taken = Cell::new(false);
+        let hook = move |at| {
+            if at == Step::Drafted && !taken.replace(true) {
+                meddler.write_off("A", 1).unwrap();
+            }
+        };
+        let lost = with_hook(hook, || shop.reserve("one", &[("A", 1)]));
+        assert!(matches!(lost, Err(ReserveError::Insufficient { .. })), "{lost:?}");
+        shop.restock("A", 1).unwrap();
+    }
+    assert!(shop.reserve("one", &[("A", 1)]).unwrap().is_new());
 }
