@@ -1,5 +1,5 @@
 //! What readers see while other threads work: books that add up, no stock gone without its order, no order without its
-//! stock, no refusal that mixes two instants. Real threads, about two seconds in all.
+//! stock, no refusal that mixes two instants. Real threads, about five seconds in all.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -23,46 +23,93 @@ const ROWS: [(&str, u64); 5] = [("A", 3), ("B", 8), ("C", 40), ("moving", 5), ("
 
 #[test]
 fn a_watcher_beside_eight_threads_of_random_verbs() {
+    watched_verbs(8, BUSY * 2);
+}
+
+/// Far more threads than cores, so that most of them are stopped somewhere inside a verb at any time. A new shop every
+/// half second keeps the audits short, and makes all threads end a round and add up.
+///
+/// `STOCKADE_PRESSURE_S=60 cargo test --test consistency` keeps it up for a minute.
+#[test]
+fn a_watcher_beside_more_threads_than_cores() {
+    let seconds = std::env::var("STOCKADE_PRESSURE_S").map_or(3, |it| it.parse().expect("STOCKADE_PRESSURE_S"));
+    let until = Instant::now() + Duration::from_secs(seconds);
+    while Instant::now() < until {
+        watched_verbs(64, Duration::from_millis(500));
+    }
+}
+
+/// So many threads take random verbs for so long, while a watcher looks all the time, and each of them now and then:
+/// among many threads the watcher has its turn only seldom.
+fn watched_verbs(threads: usize, busy: Duration) {
     let engine = shop(&ROWS);
     let _ = engine.reserve("stays", &[("quiet", 4)]).unwrap();
     let put_in = AtomicU64::new(ROWS[3].1); // raised before the units arrive, never lowered
-    let (audits, judged) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let mut versions = [0; ROWS.len()];
-    let watch = || {
-        let audit = engine.audit();
+    let until = Instant::now() + busy;
+    let turn = AtomicUsize::new(0);
+    let mut watcher = Watcher::new(&engine, &put_in);
+    let counts = watched(
+        || watcher.look(),
+        || {
+            together(threads, |thread| {
+                let mut watcher = Watcher::new(&engine, &put_in);
+                let (mut dice, mut yes) = (thread as u64 + 1, 0);
+                while Instant::now() < until {
+                    // Six ids that everybody uses at the same time; from time to time six new ones.
+                    let turn = turn.fetch_add(1, Ordering::Relaxed);
+                    let id = format!("{}/{}", turn / 200, roll(&mut dice, 6));
+                    yes += usize::from(any_verb(&engine, &put_in, &id, &mut dice));
+                    if turn.is_multiple_of(1000) {
+                        watcher.look();
+                    }
+                }
+                (yes, watcher.audits, watcher.in_motion)
+            })
+        },
+    );
+    settled(&engine);
+    add_up(&engine);
+    let sum = |part: fn(&(usize, usize, usize)) -> usize| counts.iter().map(part).sum::<usize>();
+    let (yes, audits, in_motion) = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
+    let accepted = engine.orders().filter(|order| order.version > 0 && !order.lines.is_empty());
+    assert!(yes > 0 && accepted.count() > 0);
+    assert!(audits > 0);
+    println!("{yes} yes; {audits} audits in between, {in_motion} times a row was in motion");
+}
+
+/// Looks at everything there is. It remembers the versions of the rows: they never go back.
+struct Watcher<'a> {
+    engine: &'a Stockade,
+    put_in: &'a AtomicU64,
+    versions: [u64; ROWS.len()],
+    audits: usize,
+    in_motion: usize,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(engine: &'a Stockade, put_in: &'a AtomicU64) -> Self {
+        Watcher { engine, put_in, versions: [0; ROWS.len()], audits: 0, in_motion: 0 }
+    }
+
+    fn look(&mut self) {
+        let audit = self.engine.audit();
         assert!(audit.is_sound(), "{audit:?}");
         assert_eq!(audit.rows, ROWS.len());
         assert!(!audit.in_motion.contains(&"quiet".into()), "{audit:?}");
-        audits.fetch_add(1, Ordering::Relaxed);
-        judged.fetch_add(audit.rows - audit.in_motion.len(), Ordering::Relaxed);
-        for (n, (sku, received)) in ROWS.into_iter().enumerate() {
-            let stock = engine.stock(sku).unwrap();
-            let most = if sku == "moving" { put_in.load(Ordering::SeqCst) } else { received };
+        self.audits += 1;
+        self.in_motion += audit.in_motion.len();
+        for ((sku, received), version) in ROWS.into_iter().zip(&mut self.versions) {
+            let stock = self.engine.stock(sku).unwrap();
+            let most = if sku == "moving" { self.put_in.load(Ordering::SeqCst) } else { received };
             assert!(stock.available <= most, "{sku}: {stock:?}, put in {most}");
-            assert!(stock.version >= versions[n], "{sku}: version went back to {stock:?}");
-            versions[n] = stock.version;
+            assert!(stock.version >= *version, "{sku}: version went back to {stock:?}");
+            *version = stock.version;
         }
-    };
-    let until = Instant::now() + BUSY * 2;
-    let turn = AtomicUsize::new(0);
-    let yes = watched(watch, || {
-        together(8, |thread| {
-            let (mut dice, mut yes) = (thread as u64 + 1, 0);
-            while Instant::now() < until {
-                // Six ids that everybody uses at the same time; from time to time six new ones.
-                let turn = turn.fetch_add(1, Ordering::Relaxed) / 500;
-                let id = format!("{turn}/{}", roll(&mut dice, 6));
-                yes += usize::from(any_verb(&engine, &put_in, &id, &mut dice));
-            }
-            yes
-        })
-    });
-    settled(&engine);
-    add_up(&engine);
-    let yes: usize = yes.into_iter().sum();
-    let accepted = engine.orders().filter(|order| order.version > 0 && !order.lines.is_empty());
-    assert!(yes > 0 && accepted.count() > 0);
-    println!("{yes} yes; {audits:?} audits judged {judged:?} rows, moving and quiet");
+        for order in self.engine.orders() {
+            let units: u32 = order.lines.iter().map(|line| line.quantity).sum();
+            assert!(order.version <= 3 && units <= 8, "{order:?}");
+        }
+    }
 }
 
 /// One verb; whether it was a reserve that took stock.

@@ -1,5 +1,5 @@
 //! Hostile input: keys, quantities and orders at every edge, handles of another engine, refusals by the hundred
-//! thousand. Bad input is an answer with data in it; nothing has changed, nothing panics, nothing is left behind.
+//! thousand, ids that collide by the million. Bad input is an answer with data in it; nothing has changed, nothing panics, nothing is left behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -563,6 +563,58 @@ fn one_id_refused_a_hundred_thousand_times_may_still_try_again() {
     assert_eq!(reserve(&engine, "created", &[("A", 1)]), Said::New);
     assert_eq!(engine.order("created").unwrap().version, 1);
     assert_eq!(book(&engine, "A"), (0, 2, 0));
+}
+
+const MILLION: u32 = 1 << 20;
+
+/// "Aa" and "BB" are the same to every hash that multiplies by 31 and adds a byte, as Java's does; so are these twenty of
+/// them in a row, one for each bit of a number.
+fn colliding(number: u32) -> String {
+    (0..20).map(|bit| if number >> bit & 1 == 0 { "Aa" } else { "BB" }).collect()
+}
+
+#[test]
+fn a_million_ids_that_collide_under_an_unkeyed_hash() {
+    let hash = |id: String| id.bytes().fold(0_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+    assert!((0..1000).all(|n| hash(colliding(n)) == hash(colliding(MILLION - 1 - n))));
+
+    let before = resident_kib();
+    support::within(60, move || {
+        let engine = shop(&[("A", MILLION.into())]);
+        let sku = engine.sku("A").unwrap();
+        for n in 0..MILLION {
+            assert!(engine.reserve(&colliding(n), &[(sku, 1)]).unwrap().is_new());
+        }
+        assert_eq!(book(&engine, "A"), (0, MILLION.into(), 0));
+        for n in (0..MILLION).step_by(1001) {
+            assert!(!engine.reserve(&colliding(n), &[(sku, 1)]).unwrap().is_new());
+        }
+        // Documented: 77 bytes for an order like these. Other tests run beside this one.
+        if let (Some(before), Some(after)) = (before, resident_kib()) {
+            let each = after.saturating_sub(before) * 1024 / u64::from(MILLION);
+            assert!(each < 100, "{each} bytes for each order");
+        }
+    });
+}
+
+/// Memory of this process, where the system tells.
+fn resident_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[test]
+fn no_two_engines_hash_alike() {
+    // Orders are listed as their hashes lie, so that a list which repeats would tell an attacker which ids collide.
+    let listed = || {
+        let engine = shop(&[("A", 64)]);
+        for n in 0..64 {
+            assert_eq!(reserve(&engine, &n.to_string(), &[("A", 1)]), Said::New);
+        }
+        engine.orders().map(|order| order.id).collect::<Vec<_>>()
+    };
+    assert_ne!(listed(), listed());
 }
 
 // Words.

@@ -20,13 +20,30 @@ pub enum Failure {
          lower the stock",
         max = stockade::MAX_UNITS
     )]
-    TooManyUnits { sku: String, units: u128 },
+    TooManyUnits {
+        /// The SKU.
+        sku: String,
+        /// Units it would receive in all.
+        units: u128,
+    },
     /// A result that would take the place of a file that is read, or of another result.
     #[error("{}: {option} would overwrite {what}; name another file", path.display())]
-    Overwrites { path: PathBuf, option: &'static str, what: &'static str },
+    Overwrites {
+        /// The file.
+        path: PathBuf,
+        /// The option that names it.
+        option: &'static str,
+        /// What would be lost.
+        what: &'static str,
+    },
     /// A result that could not be written.
     #[error("{}: cannot be written: {source}; name a file that can be", path.display())]
-    Unwritable { path: PathBuf, source: io::Error },
+    Unwritable {
+        /// The file that was to hold it.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
     /// The report that could not be printed.
     #[error("cannot print the report: {0}")]
     Unprintable(io::Error),

@@ -1,16 +1,11 @@
 //! `stockade`: sends orders through the stockade engine from the command line.
 //!
-//! This file knows the commands and what their exit status means; each command lives in a file of its own.
-
-mod failure;
-mod gate;
-mod output;
-mod replay;
-mod stampede;
+//! This file knows the commands and what their exit status means; what they do is in the library beside it.
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use stockade_cli::{output, replay, stampede};
 
 /// Reserve stock without ever telling two people yes: replay sales, and watch the bug that others have.
 #[derive(Parser)]

@@ -19,41 +19,45 @@ mod write;
 
 pub use options::Options;
 pub use problem::BadInput;
-
-use std::path::PathBuf;
+pub use report::Report;
+pub use sale::Sale;
 
 use crate::failure::Failure;
 use crate::output;
-use report::Report;
-use sale::Sale;
 use tally::Tally;
 
 /// Runs the command.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let files = csv_file::expand(&options.files)?;
-    write::refuse_to_overwrite(options, &files)?;
-    let mut sale = take_in(options, &files)?;
+    let mut sale = take_in(options)?;
     warn_of_conflicts(&sale);
-    let initial = stock::at_start(&mut sale, &options.stock_source())?;
-    let (engine, rows) = stock::open(&sale.skus, &initial)?;
-
-    let run = drive::drive(&engine, &rows, &sale, options.threads())?;
-
-    let end = stock::available(&engine, &rows)?;
-    let tally = Tally::new(&sale, &initial, &end, &run.log);
-    if let Some(path) = &options.write_stock {
-        write::stock(path, &sale.skus, &end)?;
-    }
-    if let Some(path) = &options.write_decisions {
-        write::decisions(path, &sale, &run.log)?;
-    }
-    let report = Report::new(&sale, &tally, &engine.audit(), options.threads(), run.elapsed);
+    let report = send(&mut sale, options)?;
     output::print(&report.show(options.format, &options.title())?)?;
     report.verdict()
 }
 
-fn take_in(options: &Options, files: &[PathBuf]) -> Result<Sale, Failure> {
-    if files.is_empty() { Ok(generate::generate(&options.sale)) } else { Ok(orders::read(files, &options.rules)?) }
+/// Reads the files, or makes up a sale.
+pub fn take_in(options: &Options) -> Result<Sale, Failure> {
+    let files = csv_file::expand(&options.files)?;
+    write::refuse_to_overwrite(options, &files)?;
+    if files.is_empty() { Ok(generate::generate(&options.sale)) } else { Ok(orders::read(&files, &options.rules)?) }
+}
+
+/// Sends a sale through an engine and leaves the files that were asked for.
+pub fn send<'a>(sale: &'a mut Sale, options: &Options) -> Result<Report<'a>, Failure> {
+    let initial = stock::at_start(sale, &options.stock_source())?;
+    let (engine, rows) = stock::open(&sale.skus, &initial)?;
+
+    let run = drive::drive(&engine, &rows, sale, options.threads())?;
+
+    let end = stock::available(&engine, &rows)?;
+    let tally = Tally::new(sale, &initial, &end, &run.log);
+    if let Some(path) = &options.write_stock {
+        write::stock(path, &sale.skus, &end)?;
+    }
+    if let Some(path) = &options.write_decisions {
+        write::decisions(path, sale, &run.log)?;
+    }
+    Ok(Report::new(sale, &tally, &engine.audit(), options.threads(), run.elapsed))
 }
 
 /// An order id that comes back with other lines is no reason to stop, but nobody should miss it.

@@ -79,10 +79,10 @@ pub struct Options {
     stock_share: Option<Share>,
 
     #[command(flatten)]
-    pub rules: Rules,
+    pub(super) rules: Rules,
 
     #[command(flatten)]
-    pub sale: SaleOptions,
+    pub(super) sale: SaleOptions,
 }
 
 /// How the lines of the files are to be understood.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf, absolute};
 
-use csv::Writer;
+use csv::{QuoteStyle, WriterBuilder};
 
 use super::drive::{Entry, Told};
 use super::options::Options;
@@ -62,8 +62,12 @@ pub fn decisions(path: &Path, sale: &Sale, log: &[Entry]) -> Result<(), Failure>
 }
 
 fn write<F: AsRef<[u8]>>(path: &Path, rows: impl Iterator<Item = [F; 2]>) -> Result<(), Failure> {
+    let mut rows = rows.peekable();
+    // Who reads the file would take this character at its start for a byte order mark.
+    let marked = rows.peek().is_some_and(|[first, _]| first.as_ref().starts_with("\u{feff}".as_bytes()));
+    let quotes = if marked { QuoteStyle::Always } else { QuoteStyle::Necessary };
     let all = || -> csv::Result<()> {
-        let mut file = Writer::from_path(path)?;
+        let mut file = WriterBuilder::new().quote_style(quotes).from_path(path)?;
         for row in rows {
             file.write_record(row)?;
         }

@@ -1,0 +1,71 @@
+//! Random verbs of many threads over few rows and ids, with audits beside them, until every step of the protocol
+//! has been passed: growth, helping, refusals in a race and the memory they leave.
+
+use std::collections::HashSet;
+
+use stockade_hooked::hooks::Step;
+use stockade_hooked::{State, Stockade};
+
+use crate::pace::{self, Dice};
+
+const THREADS: usize = 4;
+const TURNS: usize = 100_000;
+
+pub fn run() {
+    let shop: &Stockade = Box::leak(Box::default());
+    for (sku, units) in [("A", 1), ("B", 2), ("C", 30)] {
+        shop.add_sku(sku, units).unwrap();
+    }
+    let workers = (0..THREADS).map(|worker| {
+        pace::spawn(worker, move |mut dice| {
+            for turn in 0..TURNS {
+                // Ids that all threads use at the same time, and new ones after a while.
+                let id = format!("{}/{}", turn / 20, dice.roll(6));
+                any_verb(shop, &id, &mut dice);
+                if turn.is_multiple_of(2_000) {
+                    let audit = shop.audit();
+                    assert!(audit.is_sound(), "{audit:?}");
+                }
+            }
+        })
+    });
+    let workers: Vec<_> = workers.collect();
+    let passed: HashSet<Step> = workers.into_iter().flat_map(|worker| worker.join().unwrap().1).collect();
+    let missing: Vec<_> = Step::ALL.iter().filter(|step| !passed.contains(step)).collect();
+    assert!(missing.is_empty(), "never passed: {missing:?}");
+    let audit = shop.audit();
+    assert!(audit.is_sound() && audit.in_motion.is_empty(), "{audit:?}");
+    println!("{} random verbs: {:?}", THREADS * TURNS, shop.stats());
+}
+
+fn any_verb(shop: &Stockade, id: &str, dice: &mut Dice) {
+    let lines: [&[(&str, u32)]; 6] = [
+        &[("A", 1)],
+        &[("B", 1)],
+        &[("A", 1), ("B", 1)],
+        &[("C", 1), ("B", 1), ("A", 1)],
+        &[("C", 3)],
+        &[("C", 2), ("A", 1)],
+    ];
+    // Nearly always the lines that belong to the id.
+    let own = id.bytes().last().unwrap_or_default() as usize;
+    let lines = lines[if dice.roll(20) == 0 { dice.roll(6) } else { own } % 6];
+    match dice.roll(16) {
+        0 => _ = shop.create(id, lines),
+        1..=5 => _ = shop.reserve(id, lines),
+        6 => _ = shop.hold(id, lines).map(|hold| hold.keep()),
+        7 => drop(shop.hold(id, lines)),
+        8 | 9 => _ = shop.cancel(id),
+        10 => _ = shop.void(id),
+        11 => _ = shop.pay(id),
+        12 if dice.roll(50) == 0 => _ = shop.fulfil(id),
+        12 => _ = shop.transition(id, State::Paid, State::Cancelled),
+        13 => _ = shop.transition(id, State::Created, State::InventoryReserved),
+        14 if dice.roll(2) == 0 => _ = shop.restock("B", 1),
+        14 => _ = shop.write_off("B", 1),
+        _ => {
+            let seen = shop.stock("A").unwrap();
+            _ = shop.set_available("A", seen.version, 1);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What one caller may do to a small shop, step by step, made of one choice after another: by chance, or by a fuzzer.
+
+use stockade::{MAX_UNITS, State};
+
+/// The first two are there from the start, the third comes by `add_sku`.
+pub const SKUS: [&str; 3] = ["A", "B", "C"];
+pub const IDS: [&str; 4] = ["one", "two", "three", "four"];
+
+/// The lines of an order as the caller writes them, by name or (where all SKUs are known) by handle.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    pub lines: Vec<(&'static str, u32)>,
+    pub by_handle: bool,
+}
+
+/// What happens to a hold, after which other verbs.
+#[derive(Clone, Copy, Debug)]
+pub enum Then {
+    Keep,
+    Drop,
+    CancelAndKeep,
+    PayAndKeep,
+    PayAndDrop,
+    ShipAndDrop,
+}
+
+#[derive(Clone, Debug)]
+pub enum Step {
+    AddSku(&'static str, u64),
+    Restock(&'static str, u64),
+    WriteOff(&'static str, u64),
+    /// The expected version is this much off the right one.
+    SetAvailable(&'static str, u64, u64),
+    Create(&'static str, Lines),
+    Reserve(&'static str, Lines),
+    Hold(&'static str, Lines, Then),
+    Cancel(&'static str),
+    Void(&'static str),
+    Pay(&'static str),
+    Fulfil(&'static str),
+    Transition(&'static str, State, State),
+}
+
+/// Makes steps out of choices: the function is asked for a number below the one it is given.
+pub struct Choices<R>(pub R);
+
+impl<R: FnMut(usize) -> usize> Choices<R> {
+    fn roll(&mut self, sides: usize) -> usize {
+        (self.0)(sides)
+    }
+
+    fn one_of<T: Copy>(&mut self, these: &[T]) -> T {
+        these[self.roll(these.len())]
+    }
+
+    pub fn step(&mut self) -> Step {
+        let (sku, id) = (self.one_of(&SKUS), self.one_of(&IDS));
+        match self.roll(40) {
+            0 | 1 => Step::AddSku(
+                if self.roll(4) == 0 { sku } else { "C" },
+                self.one_of(&[0, 1, 2, 3, 4, 5, MAX_UNITS, MAX_UNITS + 1, u64::MAX]),
+            ),
+            2..=4 => Step::Restock(sku, self.one_of(&[1, 1, 1, 2, 3, MAX_UNITS - 7, u64::MAX])),
+            5 | 6 => Step::WriteOff(sku, self.one_of(&[1, 1, 2, 3, 9, u64::MAX])),
+            7..=9 => {
+                let off = self.one_of(&[0, 0, 0, 1, u64::MAX, u64::MAX - 1, 1 << 44]);
+                let units = [0, 1, 2, 3, 4, 5, MAX_UNITS - 1, MAX_UNITS, MAX_UNITS + 1, u64::MAX];
+                Step::SetAvailable(sku, off, self.one_of(&units))
+            }
+            10..=12 => Step::Create(id, self.lines(id)),
+            13..=20 => Step::Reserve(id, self.lines(id)),
+            21..=23 => {
+                use Then::{CancelAndKeep, Drop, Keep, PayAndDrop, PayAndKeep, ShipAndDrop};
+                let then = [Keep, Keep, Drop, CancelAndKeep, PayAndKeep, PayAndDrop, ShipAndDrop];
+                Step::Hold(id, self.lines(id), self.one_of(&then))
+            }
+            24 | 25 => Step::Cancel(id),
+            26 => Step::Void(id),
+            27..=29 => Step::Pay(id),
+            30 | 31 => Step::Fulfil(id),
+            32 => Step::Transition(id, self.one_of(&State::ALL), self.one_of(&State::ALL)),
+            _ => {
+                use State::{Cancelled, Created, Fulfilled, InventoryReserved, Paid};
+                let steps = [
+                    (Created, InventoryReserved),
+                    (Created, InventoryReserved),
+                    (InventoryReserved, Paid),
+                    (Paid, Fulfilled),
+                    (Created, Cancelled),
+                    (InventoryReserved, Cancelled),
+                    (Paid, Cancelled),
+                ];
+                let (from, to) = self.one_of(&steps);
+                Step::Transition(id, from, to)
+            }
+        }
+    }
+
+    /// Mostly the lines this id always asks for, in one of several ways to write them.
+    fn lines(&mut self, id: &str) -> Lines {
+        let lines = match (self.roll(10), id) {
+            (0..=2, "one") => vec![("A", 2)],
+            (3..=5, "one") => vec![("A", 1), ("A", 1)],
+            (0..=2, "two") => vec![("A", 1), ("B", 2)],
+            (3..=5, "two") => vec![("B", 1), ("A", 1), ("B", 1)],
+            (0..=2, "three") => vec![("C", 1), ("A", 1)],
+            (3..=5, "three") => vec![("A", 1), ("C", 1)],
+            (0..=5, _) => vec![("B", 1)],
+            (6, _) => match self.roll(5) {
+                0 => vec![],
+                1 => vec![(self.one_of(&SKUS), 0)],
+                2 => vec![("A", 1), (self.one_of(&SKUS), 0)],
+                3 => vec![(self.one_of(&SKUS), u32::MAX); 2],
+                _ => vec![("C", 1), ("B", u32::MAX), ("A", 1), ("B", 1)],
+            },
+            _ => (0..=self.roll(3))
+                .map(|_| (self.one_of(&SKUS), self.one_of(&[1, 1, 1, 2, 2, 3, 6, u32::MAX - 9])))
+                .collect(),
+        };
+        Lines { lines, by_handle: self.roll(3) == 0 }
+    }
+}
+
+/// The steps that the bytes of a fuzzer stand for: each byte is a choice.
+pub fn steps_of(bytes: &[u8]) -> Vec<Step> {
+    let mut rest = bytes.iter();
+    let mut steps = Vec::new();
+    while !rest.as_slice().is_empty() {
+        steps.push(Choices(|sides| rest.next().map_or(0, |byte| usize::from(*byte) % sides)).step());
+    }
+    steps
+}
