@@ -20,6 +20,7 @@ pub const MODELS: &[Model] = &[
             "neither two yes nor lost units were found: the models would not find a broken CAS",
         ),
         preemptions: None,
+        second: Loads::Orderings,
         words: &[Class::Protocol],
         race: last_unit,
     },
@@ -31,6 +32,7 @@ pub const MODELS: &[Model] = &[
             "the engine's words are not loom's: the models explore nothing",
         ),
         preemptions: None,
+        second: Loads::Orderings,
         words: &[Class::Protocol],
         race: || {
             let increment = |word: &Probe| {
@@ -44,11 +46,12 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "canary: loom skips a plain load's races",
         expect: Expect::Canary(
-            Loads::Orderings,
+            Loads::PlainLoads,
             |seen| !seen.outcomes.contains_key("changed"),
             "loom sees more than it did: read loom-tests/README.md",
         ),
         preemptions: None,
+        second: Loads::Orderings,
         words: &[Class::Protocol],
         race: gap,
     },
@@ -60,6 +63,7 @@ pub const MODELS: &[Model] = &[
             "the gap is open: the models explore too little",
         ),
         preemptions: None,
+        second: Loads::Orderings,
         words: &[Class::Protocol],
         race: gap,
     },

@@ -1,7 +1,7 @@
 //! The index: one id entered twice, and finds and inserts while a segment is divided or cleaned. A segment has four cells
 //! in the loom build.
 
-use stockade_loom::model::Class;
+use stockade_loom::model::{Class, Loads};
 
 use crate::run::{Expect, Model};
 use crate::shop::{Shop, create, race, shop, state};
@@ -13,6 +13,7 @@ pub const MODELS: &[Model] = &[
         name: "index: create, create one id",
         expect: Expect::Exactly(&["new replay, 1 order", "replay new, 1 order"]),
         preemptions: None,
+        second: Loads::Orderings,
         words: &[Class::Cells],
         race: || {
             let (shop, a) = shop(1);
@@ -30,6 +31,7 @@ pub const MODELS: &[Model] = &[
         name: "index: find while a segment is divided",
         expect: Expect::Exactly(&["created new, 5 orders"]),
         preemptions: None,
+        second: Loads::Orderings,
         words: INDEX,
         race: || {
             let shop = crowded(4);
@@ -47,7 +49,8 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "index: find what is entered in a division",
         expect: Expect::Exactly(&["none new, 5 orders", "created new, 5 orders"]),
-        preemptions: Some(3),
+        preemptions: Some(2),
+        second: Loads::Orderings,
         words: INDEX,
         race: || {
             let shop = crowded(4);

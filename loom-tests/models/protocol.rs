@@ -1,6 +1,6 @@
 //! The protocol: reserve, cancel, pay and reads against each other, on one row and on two.
 
-use stockade_loom::model::Class;
+use stockade_loom::model::{Class, Loads};
 
 use crate::run::{Expect, Model};
 use crate::shop::{cancel, left, pay, race, reserve, reserve_too_late, shop, shop_with_order, state};
@@ -13,6 +13,7 @@ pub const MODELS: &[Model] = &[
         name: "last unit: reserve, reserve",
         expect: Expect::Exactly(&["new short left 0", "short new left 0"]),
         preemptions: None,
+        second: Loads::Orderings,
         words: PROTOCOL,
         race: last_unit,
     },
@@ -20,6 +21,7 @@ pub const MODELS: &[Model] = &[
         name: "reader: stock then order, reserve",
         expect: Expect::Exactly(&["1 none", "1 reserved", "0 reserved"]),
         preemptions: None,
+        second: Loads::Orderings,
         words: WITH_INDEX,
         race: || {
             let (shop, a) = shop(1);
@@ -40,6 +42,7 @@ pub const MODELS: &[Model] = &[
         name: "reader: order then stock, reserve",
         expect: Expect::Exactly(&["none 1", "none 0", "reserved 0"]),
         preemptions: None,
+        second: Loads::Orderings,
         words: WITH_INDEX,
         race: || {
             let (shop, a) = shop(1);
@@ -60,6 +63,7 @@ pub const MODELS: &[Model] = &[
         name: "cancel seen, then reserve",
         expect: Expect::Exactly(&["not seen left 1", "seen new left 0"]),
         preemptions: None,
+        second: Loads::Orderings,
         words: PROTOCOL,
         race: || {
             let (shop, a) = shop_with_order(1, 1);
@@ -80,6 +84,7 @@ pub const MODELS: &[Model] = &[
         name: "cancel, pay",
         expect: Expect::Exactly(&["from INVENTORY_RESERVED, invalid in CANCELLED left 1", "from PAID, done left 1"]),
         preemptions: None,
+        second: Loads::Orderings,
         words: PROTOCOL,
         race: || {
             let (shop, a) = shop_with_order(1, 1);
@@ -95,6 +100,7 @@ pub const MODELS: &[Model] = &[
             "already, from INVENTORY_RESERVED left 1",
         ]),
         preemptions: None,
+        second: Loads::Orderings,
         words: PROTOCOL,
         race: || {
             let (shop, a) = shop_with_order(1, 1);
@@ -107,6 +113,7 @@ pub const MODELS: &[Model] = &[
         name: "same id: reserve, reserve",
         expect: Expect::Exactly(&["new replay left 1", "replay new left 1"]),
         preemptions: None,
+        second: Loads::Orderings,
         words: PROTOCOL,
         race: || {
             let (shop, a) = shop(2);
@@ -126,6 +133,7 @@ pub const MODELS: &[Model] = &[
         name: "must fail beside must not be refused",
         expect: Expect::Exactly(&["both short, one new, alone", "both short, one new, helping"]),
         preemptions: None,
+        second: Loads::PlainLoads,
         words: PROTOCOL,
         race: || {
             let (shop, b) = shop(1);
@@ -147,6 +155,7 @@ pub const MODELS: &[Model] = &[
         name: "two rows, two orders crossing",
         expect: Expect::Exactly(&["new short left 0 0", "short new left 0 0"]),
         preemptions: None,
+        second: Loads::PlainLoads,
         words: PROTOCOL,
         race: || {
             let (shop, a) = shop(1);

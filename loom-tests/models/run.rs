@@ -15,6 +15,8 @@ pub struct Model {
     pub expect: Expect,
     /// Preemptions loom may make in one execution; `None` is all.
     pub preemptions: Option<usize>,
+    /// How words are loaded in the second exploration, which is for memory orderings.
+    pub second: Loads,
     /// The words that the race is about.
     pub words: &'static [Class],
     pub race: fn() -> String,
@@ -66,7 +68,7 @@ pub fn alone(model: &Model) -> ExitCode {
     let complaint = match &model.expect {
         Expect::Exactly(outcomes) => {
             let full = compare(&explore(model, Loads::Interleavings), outcomes, true);
-            full.or(compare(&explore(model, Loads::Orderings), outcomes, false))
+            full.or(compare(&explore(model, model.second), outcomes, model.second == Loads::Orderings))
         }
         Expect::Canary(loads, sings, meaning) => {
             let seen = explore(model, *loads);
