@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use stockade_loom::model::{Class, Loads, Probe};
+use stockade_loom::model::{Loads, Probe};
 
 use crate::protocol::last_unit;
-use crate::run::{Expect, Model};
+use crate::run::{Expect, Model, TWO_THREADS};
 
 pub const MODELS: &[Model] = &[
     // The engine's own verbs over its own atomics, with a compare-exchange that loads, then stores.
@@ -19,10 +19,8 @@ pub const MODELS: &[Model] = &[
             },
             "neither two yes nor lost units were found: the models would not find a broken CAS",
         ),
-        preemptions: None,
-        second: Loads::Orderings,
-        words: &[Class::Protocol],
         race: last_unit,
+        ..TWO_THREADS
     },
     Model {
         name: "canary: an update must be lost",
@@ -31,9 +29,6 @@ pub const MODELS: &[Model] = &[
             |seen| seen.outcomes.contains_key("lost") && seen.outcomes.contains_key("kept"),
             "the engine's words are not loom's: the models explore nothing",
         ),
-        preemptions: None,
-        second: Loads::Orderings,
-        words: &[Class::Protocol],
         race: || {
             let increment = |word: &Probe| {
                 word.store(word.load() + 1);
@@ -41,6 +36,7 @@ pub const MODELS: &[Model] = &[
             };
             if race(increment, increment).0 == 2 { "kept".into() } else { "lost".into() }
         },
+        ..TWO_THREADS
     },
     // tokio-rs/loom#392. The day plain loads explore everything, loads need not be read-modify-writes any more.
     Model {
@@ -50,10 +46,8 @@ pub const MODELS: &[Model] = &[
             |seen| !seen.outcomes.contains_key("changed"),
             "loom sees more than it did: read loom-tests/README.md",
         ),
-        preemptions: None,
-        second: Loads::Orderings,
-        words: &[Class::Protocol],
         race: gap,
+        ..TWO_THREADS
     },
     Model {
         name: "canary: a read-modify-write load skips none",
@@ -62,10 +56,8 @@ pub const MODELS: &[Model] = &[
             |seen| seen.outcomes.contains_key("changed") && seen.outcomes.contains_key("unchanged"),
             "the gap is open: the models explore too little",
         ),
-        preemptions: None,
-        second: Loads::Orderings,
-        words: &[Class::Protocol],
         race: gap,
+        ..TWO_THREADS
     },
 ];
 

@@ -1,9 +1,9 @@
 //! The index: one id entered twice, and finds and inserts while a segment is divided or cleaned. A segment has four cells
 //! in the loom build.
 
-use stockade_loom::model::{Class, Loads};
+use stockade_loom::model::Class;
 
-use crate::run::{Expect, Model};
+use crate::run::{Expect, Model, TWO_THREADS};
 use crate::shop::{Shop, create, race, shop, state};
 
 const INDEX: &[Class] = &[Class::Cells, Class::Growth];
@@ -12,8 +12,6 @@ pub const MODELS: &[Model] = &[
     Model {
         name: "index: create, create one id",
         expect: Expect::Exactly(&["new replay, 1 order", "replay new, 1 order"]),
-        preemptions: None,
-        second: Loads::Orderings,
         words: &[Class::Cells],
         race: || {
             let (shop, a) = shop(1);
@@ -26,12 +24,11 @@ pub const MODELS: &[Model] = &[
             );
             format!("{one} {other}, {}", orders(&shop))
         },
+        ..TWO_THREADS
     },
     Model {
         name: "index: find while a segment is divided",
         expect: Expect::Exactly(&["created new, 5 orders"]),
-        preemptions: None,
-        second: Loads::Orderings,
         words: INDEX,
         race: || {
             let shop = crowded(4);
@@ -44,13 +41,13 @@ pub const MODELS: &[Model] = &[
             );
             format!("{found} {new}, {}", orders(&shop))
         },
+        ..TWO_THREADS
     },
     // Bounded: a division has too many steps for all of its interleavings with a find that starts over.
     Model {
         name: "index: find what is entered in a division",
         expect: Expect::Exactly(&["none new, 5 orders", "created new, 5 orders"]),
         preemptions: Some(2),
-        second: Loads::Orderings,
         words: INDEX,
         race: || {
             let shop = crowded(4);
@@ -63,6 +60,7 @@ pub const MODELS: &[Model] = &[
             );
             format!("{found} {new}, {}", orders(&shop))
         },
+        ..TWO_THREADS
     },
 ];
 

@@ -2,26 +2,21 @@
 
 use stockade_loom::model::{Class, Loads};
 
-use crate::run::{Expect, Model};
+use crate::run::{Expect, Model, TWO_THREADS};
 use crate::shop::{cancel, left, pay, race, reserve, reserve_too_late, shop, shop_with_order, state};
 
-const PROTOCOL: &[Class] = &[Class::Protocol];
 const WITH_INDEX: &[Class] = &[Class::Protocol, Class::Cells];
 
 pub const MODELS: &[Model] = &[
     Model {
         name: "last unit: reserve, reserve",
         expect: Expect::Exactly(&["new short left 0", "short new left 0"]),
-        preemptions: None,
-        second: Loads::Orderings,
-        words: PROTOCOL,
         race: last_unit,
+        ..TWO_THREADS
     },
     Model {
         name: "reader: stock then order, reserve",
         expect: Expect::Exactly(&["1 none", "1 reserved", "0 reserved"]),
-        preemptions: None,
-        second: Loads::Orderings,
         words: WITH_INDEX,
         race: || {
             let (shop, a) = shop(1);
@@ -37,12 +32,11 @@ pub const MODELS: &[Model] = &[
             );
             read
         },
+        ..TWO_THREADS
     },
     Model {
         name: "reader: order then stock, reserve",
         expect: Expect::Exactly(&["none 1", "none 0", "reserved 0"]),
-        preemptions: None,
-        second: Loads::Orderings,
         words: WITH_INDEX,
         race: || {
             let (shop, a) = shop(1);
@@ -58,13 +52,11 @@ pub const MODELS: &[Model] = &[
             );
             read
         },
+        ..TWO_THREADS
     },
     Model {
         name: "cancel seen, then reserve",
         expect: Expect::Exactly(&["not seen left 1", "seen new left 0"]),
-        preemptions: None,
-        second: Loads::Orderings,
-        words: PROTOCOL,
         race: || {
             let (shop, a) = shop_with_order(1, 1);
             let [seen, _] = race(
@@ -79,19 +71,18 @@ pub const MODELS: &[Model] = &[
             );
             format!("{seen} left {}", left(&shop, a))
         },
+        ..TWO_THREADS
     },
     Model {
         name: "cancel, pay",
         expect: Expect::Exactly(&["from INVENTORY_RESERVED, invalid in CANCELLED left 1", "from PAID, done left 1"]),
-        preemptions: None,
-        second: Loads::Orderings,
-        words: PROTOCOL,
         race: || {
             let (shop, a) = shop_with_order(1, 1);
             let [cancel, pay] =
                 race(&shop, [Box::new(|shop| cancel(shop, "first")), Box::new(|shop| pay(shop, "first"))]);
             format!("{cancel}, {pay} left {}", left(&shop, a))
         },
+        ..TWO_THREADS
     },
     Model {
         name: "cancel, cancel",
@@ -99,22 +90,17 @@ pub const MODELS: &[Model] = &[
             "from INVENTORY_RESERVED, already left 1",
             "already, from INVENTORY_RESERVED left 1",
         ]),
-        preemptions: None,
-        second: Loads::Orderings,
-        words: PROTOCOL,
         race: || {
             let (shop, a) = shop_with_order(1, 1);
             let [one, other] =
                 race(&shop, [Box::new(|shop| cancel(shop, "first")), Box::new(|shop| cancel(shop, "first"))]);
             format!("{one}, {other} left {}", left(&shop, a))
         },
+        ..TWO_THREADS
     },
     Model {
         name: "same id: reserve, reserve",
         expect: Expect::Exactly(&["new replay left 1", "replay new left 1"]),
-        preemptions: None,
-        second: Loads::Orderings,
-        words: PROTOCOL,
         race: || {
             let (shop, a) = shop(2);
             let [one, other] = race(
@@ -126,15 +112,14 @@ pub const MODELS: &[Model] = &[
             );
             format!("{one} {other} left {}", left(&shop, a))
         },
+        ..TWO_THREADS
     },
     // `both` has looked and found enough, then its first row is written off: on its way to a refusal it freezes the second. Nobody may be
     // refused for that; whoever meets it finishes it.
     Model {
         name: "must fail beside must not be refused",
         expect: Expect::Exactly(&["both short, one new, alone", "both short, one new, helping"]),
-        preemptions: None,
         second: Loads::PlainLoads,
-        words: PROTOCOL,
         race: || {
             let (shop, b) = shop(1);
             let a = shop.add_sku("A2", 1).unwrap();
@@ -150,13 +135,12 @@ pub const MODELS: &[Model] = &[
             let helping = if shop.stats().helped > 0 { "helping" } else { "alone" };
             format!("both {both}, one {one}, {helping}")
         },
+        ..TWO_THREADS
     },
     Model {
         name: "two rows, two orders crossing",
         expect: Expect::Exactly(&["new short left 0 0", "short new left 0 0"]),
-        preemptions: None,
         second: Loads::PlainLoads,
-        words: PROTOCOL,
         race: || {
             let (shop, a) = shop(1);
             let b = shop.add_sku("B", 1).unwrap();
@@ -169,6 +153,7 @@ pub const MODELS: &[Model] = &[
             );
             format!("{one} {other} left {} {}", left(&shop, a), left(&shop, b))
         },
+        ..TWO_THREADS
     },
 ];
 

@@ -22,6 +22,16 @@ pub struct Model {
     pub race: fn() -> String,
 }
 
+/// What most models are but for name, outcomes and race: about rows and orders, every interleaving, both builds.
+pub const TWO_THREADS: Model = Model {
+    name: "",
+    expect: Expect::Exactly(&[]),
+    preemptions: None,
+    second: Loads::Orderings,
+    words: &[Class::Protocol],
+    race: String::new,
+};
+
 pub enum Expect {
     /// Every outcome there is, with nothing left out: all must be seen in the build for interleavings, and no other
     /// in either build.
