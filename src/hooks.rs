@@ -115,6 +115,8 @@ mod hooked {
     }
 
     pub(crate) fn step(at: Step) {
+        #[cfg(stockade_loom)]
+        crate::sync::model::traced_step(at);
         // Cloned out, so that the hook itself may pass steps, and not during a panic, where a second one aborts.
         let hook = HOOK.try_with(|hook| hook.borrow().clone()).ok().flatten();
         if let (Some(hook), false) = (hook, std::thread::panicking()) {

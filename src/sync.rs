@@ -221,11 +221,16 @@ mod simulated {
         }
 
         pub(crate) fn store(&self, value: u64) {
-            self.value.store(value, Release);
+            model::store(&self.value, self.class, value);
         }
 
         pub(crate) fn compare_exchange(&self, old: u64, new: u64) -> Result<u64, u64> {
-            model::compare_exchange(&self.value, old, new)
+            let exchanged = model::compare_exchange(&self.value, old, new);
+            match exchanged {
+                Ok(_) => model::traced(&self.value, self.class, "is exchanged for", new),
+                Err(seen) => model::traced(&self.value, self.class, "is not exchanged, it is", seen),
+            }
+            exchanged
         }
 
         pub(crate) fn fetch_max(&self, value: u64) -> u64 {
@@ -297,6 +302,7 @@ mod simulated {
 /// How the loom build loads a [`Word`]; set by a model before it starts.
 #[cfg(stockade_loom)]
 pub mod model {
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
     use loom::sync::atomic::{
@@ -360,8 +366,24 @@ pub mod model {
         let loads = LOADS.load(Relaxed);
         let first = super::simulated::shard() == 0;
         let stale = loads == Loads::PlainLoads as u8 || loads == Loads::Orderings as u8 && first;
-        let raced = CLASSES.load(Relaxed) & 1 << class as u8 != 0;
-        if raced && !stale { word.fetch_or(0, AcqRel) } else { word.load(Acquire) }
+        let value = if is_raced(class) && !stale { word.fetch_or(0, AcqRel) } else { word.load(Acquire) };
+        traced(word, class, "is loaded", value);
+        value
+    }
+
+    /// A store beside a `fetch_or(0)` of another thread that it is not ordered with: loom lets a third operation, after both,
+    /// read what the `fetch_or` left, although the store must come later. So stores of raced words are exchanges.
+    pub(super) fn store(word: &AtomicU64, class: Class, value: u64) {
+        if is_raced(class) {
+            word.swap(value, Release);
+        } else {
+            word.store(value, Release);
+        }
+        traced(word, class, "is stored", value);
+    }
+
+    fn is_raced(class: Class) -> bool {
+        CLASSES.load(Relaxed) & 1 << class as u8 != 0
     }
 
     pub(super) fn compare_exchange(word: &AtomicU64, old: u64, new: u64) -> Result<u64, u64> {
@@ -374,5 +396,53 @@ pub mod model {
         }
         word.store(new, Release);
         Ok(old)
+    }
+
+    /// What the running execution did so far, one line each.
+    static TRACE: Mutex<Vec<(usize, Entry)>> = Mutex::new(Vec::new());
+
+    enum Entry {
+        Step(crate::hooks::Step),
+        Word(usize, Class, &'static str, u64),
+    }
+
+    /// Forgets what was traced.
+    pub fn start_trace() {
+        lock(&TRACE).clear();
+    }
+
+    /// What was done since [`start_trace`], in the order in which it was done: thread, word (by number, in the order in which
+    /// they were first touched), what. Steps stand where their thread passed them.
+    pub fn trace() -> String {
+        let mut words = Vec::new();
+        let mut number = |word: &usize| {
+            words.iter().position(|it| it == word).unwrap_or_else(|| {
+                words.push(*word);
+                words.len() - 1
+            })
+        };
+        let line = |(thread, entry): &(usize, Entry)| match entry {
+            Entry::Step(step) => format!("  thread {thread}  {step:?}\n"),
+            Entry::Word(word, class, what, value) => {
+                format!("  thread {thread}      {class:?} word {} {what} {value:#x}\n", number(word))
+            }
+        };
+        lock(&TRACE).iter().map(line).collect()
+    }
+
+    pub(super) fn traced(word: &AtomicU64, class: Class, what: &'static str, value: u64) {
+        push(Entry::Word(std::ptr::from_ref(word).addr(), class, what, value));
+    }
+
+    pub(crate) fn traced_step(step: crate::hooks::Step) {
+        push(Entry::Step(step));
+    }
+
+    fn push(entry: Entry) {
+        lock(&TRACE).push((super::simulated::shard(), entry));
+    }
+
+    fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+        mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

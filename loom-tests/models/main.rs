@@ -1,34 +1,45 @@
 //! The loom models: small races of real verbs, explored in every interleaving.
 //!
-//! `cargo test --test models` runs them all, one process for each core, and prints for each its executions and the
-//! outcomes seen. A name, or part of one, as argument runs only those.
+//! `cargo test --test models` runs them, one process for each core, and prints for each its executions and the
+//! outcomes seen. A name, or part of one, as argument runs only those; `--deep` adds what takes longer than minutes.
 //!
-//! A model names the full set of outcomes that must be seen. One that is missing makes it fail just like one
+//! A model has the full set of outcomes that must be seen. One that is missing makes it fail just like one
 //! that is not in the set: a model that explores too little is red.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod canaries;
 mod index;
+mod pairs;
 mod protocol;
 mod run;
+mod scenes;
 mod shop;
+mod three;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let models: Vec<&run::Model> = canaries::MODELS.iter().chain(protocol::MODELS).chain(index::MODELS).collect();
-    let mut arguments = std::env::args().skip(1);
-    match arguments.next().as_deref() {
-        // How this program calls itself, for one model in a process of its own.
-        Some("--only") => {
-            let name = arguments.next().unwrap();
-            run::alone(models.into_iter().find(|model| model.name == name).unwrap())
-        }
-        first => {
-            // Flags are those of cargo's own test harness: nothing here needs them.
-            let filter = first.into_iter().map(String::from).chain(arguments).find(|it| !it.starts_with('-'));
-            run::all(&models, &filter.unwrap_or_default())
-        }
+    let models: Vec<run::Model> =
+        [protocol::models(), index::models(), pairs::models(), three::models(), canaries::models()]
+            .into_iter()
+            .flatten()
+            .collect();
+    let names: std::collections::BTreeSet<&str> = models.iter().map(|model| model.name.as_str()).collect();
+    assert_eq!(names.len(), models.len(), "two models have the same name");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // How this program calls itself, for one model in a process of its own.
+    if let [bound @ ("--shallow" | "--deep"), loads, name] =
+        arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    {
+        return run::alone(models.iter().find(|model| model.name == name).unwrap(), loads, bound == "--deep");
     }
+    if arguments.iter().any(|it| it == "--list") {
+        models.iter().for_each(|model| println!("{}", model.name));
+        return ExitCode::SUCCESS;
+    }
+    let deep = arguments.iter().any(|it| it == "--deep");
+    // Other flags are those of cargo's own test harness: nothing here needs them.
+    let filter = arguments.iter().find(|it| !it.starts_with('-'));
+    run::all(&models, filter.map_or("", |it| it), deep)
 }

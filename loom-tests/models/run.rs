@@ -1,43 +1,61 @@
 //! Runs models under loom, in both builds, and holds what was seen against what must be seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use stockade_loom::model::{Class, Loads, set_loads};
+use stockade_loom::model::{Class, Loads, set_loads, start_trace, trace};
 
-/// One race: `race` sets it up, runs it, and says how it ended.
+/// Sets a race up, runs it, and says how it ended.
+pub type Race = Arc<dyn Fn() -> String + Send + Sync>;
+
 pub struct Model {
-    pub name: &'static str,
+    pub name: String,
     pub expect: Expect,
-    /// Preemptions loom may make in one execution; `None` is all.
+    /// Preemptions that loom may make in one execution of the build for interleavings; `None` is all.
     pub preemptions: Option<usize>,
-    /// How words are loaded in the second exploration, which is for memory orderings.
-    pub second: Loads,
+    /// The same in the build for orderings, where what a load may see multiplies the executions.
+    pub in_orderings: usize,
     /// The words that the race is about.
     pub words: &'static [Class],
-    pub race: fn() -> String,
+    /// Whether it takes so long that only the deep run explores it.
+    pub deep: bool,
+    pub race: Race,
 }
 
-/// What most models are but for name, outcomes and race: about rows and orders, every interleaving, both builds.
-pub const TWO_THREADS: Model = Model {
-    name: "",
-    expect: Expect::Exactly(&[]),
-    preemptions: None,
-    second: Loads::Orderings,
-    words: &[Class::Protocol],
-    race: String::new,
-};
-
 pub enum Expect {
-    /// Every outcome there is, with nothing left out: all must be seen in the build for interleavings, and no other
-    /// in either build.
-    Exactly(&'static [&'static str]),
+    /// Every outcome there is, with nothing left out: all must be seen, and no other.
+    Exactly(BTreeSet<String>),
+    /// The same, where the set is what these runs on one thread end with: the verbs one after the other, in each order.
+    OneByOne(Vec<Race>),
     /// A canary: run with these loads, it must end so. The text says what it means if it does not.
     Canary(Loads, fn(&Seen) -> bool, &'static str),
+}
+
+impl Expect {
+    pub fn exactly(outcomes: &[&str]) -> Self {
+        Expect::Exactly(outcomes.iter().map(|outcome| (*outcome).into()).collect())
+    }
+}
+
+impl Model {
+    /// What most models are: about rows and orders, every interleaving, both builds.
+    pub fn new(name: &str, expect: Expect, race: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        let words = &[Class::Protocol];
+        let name = name.into();
+        Model { name, expect, preemptions: None, in_orderings: 4, words, deep: false, race: Arc::new(race) }
+    }
+
+    /// The builds in which it is explored.
+    fn builds(&self) -> &[Loads] {
+        match &self.expect {
+            Expect::Canary(loads, ..) => std::slice::from_ref(loads),
+            _ => &[Loads::Interleavings, Loads::Orderings],
+        }
+    }
 }
 
 /// What one exploration saw: outcomes with the number of executions that ended so, and the panic if there was one.
@@ -46,20 +64,24 @@ pub struct Seen {
     pub panic: Option<String>,
 }
 
-/// Runs every model whose name contains `filter`, each in a process of its own, as many at a time as there are cores.
-pub fn all(models: &[&Model], filter: &str) -> ExitCode {
-    println!("{:<44} {:<13} {:>10} {:>7}  outcomes", "model", "build", "executions", "seconds");
-    let wanted: Vec<&&Model> = models.iter().filter(|model| model.name.contains(filter)).collect();
+/// Explores every model whose name contains `filter`, each build in a process of its own, as many at a time as there are
+/// cores.
+pub fn all(models: &[Model], filter: &str, deep: bool) -> ExitCode {
+    println!("{:<52} {:<13} {:>10} {:>7}  outcomes", "model", "build", "executions", "seconds");
+    let wanted = models.iter().filter(|model| model.name.contains(filter) && (deep || !model.deep));
+    let jobs: Vec<(&Model, Loads)> =
+        wanted.flat_map(|model| model.builds().iter().map(move |loads| (model, *loads))).collect();
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(Vec::new());
     let work = || {
-        while let Some(model) = wanted.get(next.fetch_add(1, Relaxed)) {
+        while let Some((model, loads)) = jobs.get(next.fetch_add(1, Relaxed)) {
             let this = std::env::current_exe().unwrap();
-            let output = Command::new(this).args(["--only", model.name]).output().unwrap();
+            let bound = if deep { "--deep" } else { "--shallow" };
+            let output = Command::new(this).args([bound, &format!("{loads:?}"), &model.name]).output().unwrap();
             print!("{}", String::from_utf8_lossy(&output.stdout));
             if !output.status.success() {
                 eprint!("{}", String::from_utf8_lossy(&output.stderr));
-                failed.lock().unwrap().push(model.name);
+                failed.lock().unwrap().push(model.name.as_str());
             }
         }
     };
@@ -69,19 +91,25 @@ pub fn all(models: &[&Model], filter: &str) -> ExitCode {
         }
     });
     let failed = failed.into_inner().unwrap();
-    println!("\n{} passed, {} failed {}", wanted.len() - failed.len(), failed.len(), failed.join(", "));
-    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!("\n{} explorations passed, {} failed {}", jobs.len() - failed.len(), failed.len(), failed.join(", "));
+    // A filter that nothing fits must not pass for a success.
+    if failed.is_empty() && !jobs.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs one model in this process.
-pub fn alone(model: &Model) -> ExitCode {
+/// Explores one build of a model in this process.
+pub fn alone(model: &Model, loads: &str, deep: bool) -> ExitCode {
+    let all = [Loads::Interleavings, Loads::Orderings, Loads::PlainLoads, Loads::Broken];
+    let loads = all.into_iter().find(|it| format!("{it:?}") == loads).unwrap();
+    let bound = if loads == Loads::Orderings { Some(model.in_orderings) } else { model.preemptions };
+    let bound = bound.map(|preemptions| preemptions + usize::from(deep));
     let complaint = match &model.expect {
-        Expect::Exactly(outcomes) => {
-            let full = compare(&explore(model, Loads::Interleavings), outcomes, true);
-            full.or(compare(&explore(model, model.second), outcomes, model.second == Loads::Orderings))
+        Expect::Exactly(outcomes) => compare(&explore(model, loads, bound, Some(outcomes)), outcomes),
+        Expect::OneByOne(runs) => {
+            let outcomes = runs.iter().map(one_execution).collect();
+            compare(&explore(model, loads, bound, Some(&outcomes)), &outcomes)
         }
-        Expect::Canary(loads, sings, meaning) => {
-            let seen = explore(model, *loads);
+        Expect::Canary(_, sings, meaning) => {
+            let seen = explore(model, loads, bound, None);
             (!sings(&seen)).then(|| format!("{meaning}; panic {:?}", seen.panic))
         }
     };
@@ -90,26 +118,41 @@ pub fn alone(model: &Model) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// What is wrong with what was seen.
-fn compare(seen: &Seen, expected: &[&str], all: bool) -> Option<String> {
-    let extra: Vec<&String> = seen.outcomes.keys().filter(|it| !expected.contains(&it.as_str())).collect();
-    let missing: Vec<&&str> = expected.iter().filter(|it| all && !seen.outcomes.contains_key(**it)).collect();
-    let wrong = seen.panic.is_some() || !extra.is_empty() || !missing.is_empty();
-    wrong.then(|| format!("panic {:?}, must not be seen {extra:?}, not seen {missing:?}", seen.panic))
+/// What is wrong with what was seen. (An outcome that must not be seen has ended the exploration with a panic.)
+fn compare(seen: &Seen, expected: &BTreeSet<String>) -> Option<String> {
+    if let Some(panic) = &seen.panic {
+        return Some(format!("{panic}\nas it happened:\n{}", trace()));
+    }
+    let missing: Vec<&String> = expected.iter().filter(|it| !seen.outcomes.contains_key(*it)).collect();
+    (!missing.is_empty()).then(|| format!("never seen: {missing:?}"))
 }
 
-/// Explores a race, prints what it saw, and returns it.
-fn explore(model: &Model, loads: Loads) -> Seen {
+/// How a run without a race ends.
+fn one_execution(run: &Race) -> String {
+    set_loads(Loads::PlainLoads, &[]);
+    let ended = Arc::new(Mutex::new(String::new()));
+    let (written, run) = (Arc::clone(&ended), Arc::clone(run));
+    loom::model(move || *written.lock().unwrap() = run());
+    let ended = ended.lock().unwrap();
+    ended.clone()
+}
+
+/// Explores a race, prints what it saw, and returns it. It ends at the first outcome that is not allowed.
+fn explore(model: &Model, loads: Loads, bound: Option<usize>, allowed: Option<&BTreeSet<String>>) -> Seen {
     let start = Instant::now();
     set_loads(loads, model.words);
     let outcomes = Arc::new(Mutex::new(BTreeMap::new()));
-    let (collected, race) = (Arc::clone(&outcomes), model.race);
+    let (collected, race, allowed) = (Arc::clone(&outcomes), Arc::clone(&model.race), allowed.cloned());
     let mut loom = loom::model::Builder::new();
-    loom.preemption_bound = model.preemptions;
+    loom.preemption_bound = bound;
     loom.max_branches = 10_000;
     let explored = catch_unwind(AssertUnwindSafe(|| {
         loom.check(move || {
+            start_trace();
             let outcome = race();
+            if allowed.as_ref().is_some_and(|allowed| !allowed.contains(&outcome)) {
+                panic!("must not be seen: {outcome}");
+            }
             *collected.lock().unwrap().entry(outcome).or_insert(0) += 1;
         });
     }));
@@ -120,12 +163,12 @@ fn explore(model: &Model, loads: Loads) -> Seen {
     let seen = Seen { outcomes: outcomes.lock().unwrap().clone(), panic };
     let listed: Vec<String> = seen.outcomes.iter().map(|(outcome, n)| format!("{outcome} x{n}")).collect();
     println!(
-        "{:<44} {:<13} {:>10} {:>7.1}  {}",
+        "{:<52} {:<13} {:>10} {:>7.1}  {}",
         model.name,
         format!("{loads:?}").to_lowercase(),
         seen.outcomes.values().sum::<u64>(),
         start.elapsed().as_secs_f64(),
-        listed.join("; ")
+        listed.join(" / ")
     );
     seen
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use stockade_loom::hooks::{Step, with_hook};
 use stockade_loom::model::set_shard;
 use stockade_loom::{
-    AdvanceError, Advanced, CancelError, Cancelled, CreateError, Created, ReserveError, Reserved, Sku, State, Stockade,
+    AdvanceError, Advanced, CancelError, Cancelled, CreateError, Created, ReserveError, Reserved, SetAvailableError,
+    Sku, State, Stock, Stockade, TransitionError, VoidError, WriteOffError,
 };
 
 pub type Shop = Arc<Stockade>;
@@ -26,9 +27,7 @@ pub fn shop_with_order(units: u64, held: u32) -> (Shop, Sku) {
 }
 
 /// Runs the actors, the first on this thread, and tells what each was answered.
-pub fn race<const N: usize>(shop: &Shop, actors: [Actor; N]) -> [String; N] {
-    let mut actors = actors.into_iter();
-    let first = actors.next().unwrap();
+pub fn race(shop: &Shop, first: impl FnOnce(&Shop) -> String, others: Vec<Actor>) -> Vec<String> {
     let start = |(i, actor): (usize, Actor)| {
         let shop = Arc::clone(shop);
         loom::thread::spawn(move || {
@@ -36,21 +35,35 @@ pub fn race<const N: usize>(shop: &Shop, actors: [Actor; N]) -> [String; N] {
             actor(&shop)
         })
     };
-    let others: Vec<_> = actors.enumerate().map(start).collect();
+    let others: Vec<_> = others.into_iter().enumerate().map(start).collect();
     let mut answers = vec![first(shop)];
     answers.extend(others.into_iter().map(|other| other.join().unwrap()));
-    answers.try_into().unwrap()
+    answers
 }
 
-/// A reserve that finds enough when it looks, while its first row is written off before it takes.
-pub fn reserve_too_late(shop: &Shop, id: &str, lines: [(Sku, u32); 2]) -> String {
+/// The same for two.
+pub fn two(
+    shop: &Shop,
+    first: impl FnOnce(&Shop) -> String,
+    second: impl FnOnce(&Shop) -> String + Send + 'static,
+) -> [String; 2] {
+    race(shop, first, vec![Box::new(second)]).try_into().unwrap()
+}
+
+/// A CREATED order that finds enough when it looks, while its first row is written off before it takes.
+pub fn take_too_late(shop: &Shop, id: &str, first: Sku) -> String {
     let meddler = Arc::clone(shop);
     let write_off = move |step| {
-        if step == Step::Drafted {
-            let _ = meddler.write_off(lines[0].0, 1);
+        if step == Step::RetryBegun {
+            let _ = meddler.write_off(first, 1);
         }
     };
-    with_hook(write_off, || reserve(shop, id, &lines))
+    with_hook(write_off, || take(shop, id))
+}
+
+/// What `reserve` does to a CREATED order.
+pub fn take(shop: &Shop, id: &str) -> String {
+    transition(shop, id, State::Created, State::InventoryReserved)
 }
 
 pub fn reserve(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
@@ -75,11 +88,25 @@ pub fn create(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
 
 pub fn cancel(shop: &Stockade, id: &str) -> String {
     match shop.cancel(id) {
-        Ok(Cancelled::Released { from, .. }) => format!("from {from}"),
-        Ok(Cancelled::Already) => "already".into(),
-        Ok(Cancelled::Unknown) => "unknown".into(),
+        Ok(answer) => cancelled(&answer),
         Err(CancelError::InvalidState { actual }) => format!("invalid in {actual}"),
         Err(other) => panic!("{other}"),
+    }
+}
+
+pub fn void(shop: &Stockade, id: &str) -> String {
+    match shop.void(id) {
+        Ok(answer) => cancelled(&answer),
+        Err(VoidError::InvalidState { actual }) => format!("invalid in {actual}"),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn cancelled(answer: &Cancelled) -> String {
+    match answer {
+        Cancelled::Released { from, .. } => format!("{} back from {from}", answer.units()),
+        Cancelled::Already => "already".into(),
+        Cancelled::Unknown => "unknown".into(),
     }
 }
 
@@ -87,7 +114,7 @@ pub fn pay(shop: &Stockade, id: &str) -> String {
     advanced(shop.pay(id))
 }
 
-fn advanced(answer: Result<Advanced, AdvanceError>) -> String {
+pub fn advanced(answer: Result<Advanced, AdvanceError>) -> String {
     match answer {
         Ok(Advanced::Done { .. }) => "done".into(),
         Ok(Advanced::Already { .. }) => "already".into(),
@@ -97,16 +124,70 @@ fn advanced(answer: Result<Advanced, AdvanceError>) -> String {
     }
 }
 
-pub fn state(shop: &Stockade, id: &str) -> String {
-    match shop.order(id).map(|order| order.state) {
-        None => "none",
-        Some(State::Created) => "created",
-        Some(State::InventoryReserved) => "reserved",
-        Some(State::Paid) => "paid",
-        Some(State::Fulfilled) => "fulfilled",
-        Some(State::Cancelled) => "cancelled",
+pub fn transition(shop: &Stockade, id: &str, from: State, to: State) -> String {
+    match shop.transition(id, from, to) {
+        Ok(_) => "done".into(),
+        Err(TransitionError::InvalidState { actual, .. }) => format!("invalid in {actual}"),
+        Err(TransitionError::Insufficient { .. }) => "short".into(),
+        Err(other) => panic!("{other}"),
     }
-    .into()
+}
+
+/// The row's units and version.
+pub fn stock(shop: &Stockade, sku: Sku) -> String {
+    shown(shop.stock(sku).unwrap())
+}
+
+fn shown(row: Stock) -> String {
+    format!("{}@{}", row.available, row.version)
+}
+
+pub fn restock(shop: &Stockade, sku: Sku) -> String {
+    shown(shop.restock(sku, 1).unwrap())
+}
+
+pub fn write_off(shop: &Stockade, sku: Sku) -> String {
+    match shop.write_off(sku, 1) {
+        Ok(row) => shown(row),
+        Err(WriteOffError::Insufficient { available, .. }) => format!("only {available}"),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+pub fn set_available(shop: &Stockade, sku: Sku, version: u64, units: u64) -> String {
+    match shop.set_available(sku, version, units) {
+        Ok(row) => shown(row),
+        Err(SetAvailableError::VersionConflict { current, .. }) => format!("conflict {}", shown(current)),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// Books that do not balance are never found, whatever runs meanwhile.
+pub fn audit(shop: &Stockade) -> String {
+    let audit = shop.audit();
+    assert!(audit.is_sound(), "{audit:?}");
+    "sound".into()
+}
+
+/// The order's state, version and why it was cancelled.
+pub fn order(shop: &Stockade, id: &str) -> String {
+    let Some(order) = shop.order(id) else { return "none".into() };
+    let reason = order.cancelled.map(|reason| format!(" {reason:?}")).unwrap_or_default();
+    format!("{}@{}{reason}", in_words(order.state), order.version)
+}
+
+pub fn state(shop: &Stockade, id: &str) -> String {
+    shop.order(id).map_or("none", |order| in_words(order.state)).into()
+}
+
+pub fn in_words(state: State) -> &'static str {
+    match state {
+        State::Created => "created",
+        State::InventoryReserved => "reserved",
+        State::Paid => "paid",
+        State::Fulfilled => "fulfilled",
+        State::Cancelled => "cancelled",
+    }
 }
 
 /// Units left of a row, whose books must balance.

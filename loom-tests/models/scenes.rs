@@ -1,0 +1,172 @@
+//! One verb a thread, on rows and orders that are there. What may come of it is what comes of the same verbs one
+//! after the other, in some order: nothing else, and each of these.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use stockade_loom::{Hold, Sku, State, Stockade};
+
+use crate::run::{Expect, Model, Race};
+use crate::shop::{
+    Actor, Shop, advanced, audit, cancel, create, order, pay, race, reserve, restock, set_available, stock, transition,
+    void, write_off,
+};
+
+/// What a thread does: to the order of its actor, or to the first row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Create,
+    Reserve,
+    Cancel,
+    Void,
+    Pay,
+    Fulfil,
+    Transition(State, State),
+    /// Drops the hold that took the order's stock. A hold borrows the engine, so this is for the first actor.
+    DropHold,
+    Order,
+    Stock,
+    Restock,
+    WriteOff,
+    /// To five units, from the version that the row has when the race begins.
+    SetAvailable,
+    Audit,
+}
+
+impl Verb {
+    /// Two verbs that only read cannot disturb each other.
+    pub fn changes(self) -> bool {
+        !matches!(self, Verb::Order | Verb::Stock | Verb::Audit)
+    }
+}
+
+/// An order of a scene: the rows it names, one unit each, and the state it is in when the race begins, if it is there.
+#[derive(Clone, Copy)]
+pub struct Given(pub &'static [&'static str], pub Option<State>);
+
+/// How a race begins, and who runs in it.
+pub struct Scene {
+    /// Units that each row has, before the orders take theirs.
+    pub units: u64,
+    pub orders: Vec<Given>,
+    /// Verbs, each with the number of the order it is for.
+    pub actors: Vec<(Verb, usize)>,
+}
+
+const IDS: [&str; 3] = ["first", "second", "third"];
+
+/// Rows by name: handle, and the version as the race begins.
+type Rows = Arc<BTreeMap<&'static str, (Sku, u64)>>;
+
+impl Scene {
+    pub fn model(self, title: &str) -> Model {
+        let verbs: Vec<String> = self.actors.iter().map(|(verb, _)| format!("{verb:?}").to_lowercase()).collect();
+        let name = format!("{title}: {}", verbs.join(", "));
+        let scene = Arc::new(self);
+        let one_by_one = permutations(scene.actors.len()).into_iter().map(|order| {
+            let scene = Arc::clone(&scene);
+            Arc::new(move || scene.one_by_one(&order)) as Race
+        });
+        let expect = Expect::OneByOne(one_by_one.collect());
+        Model::new(&name, expect, move || Arc::clone(&scene).race())
+    }
+
+    /// All at the same time.
+    fn race(self: Arc<Self>) -> String {
+        let shop = self.shop();
+        let (hold, rows) = self.begin(&shop);
+        let others = (1..self.actors.len()).map(|i| {
+            let (scene, rows) = (Arc::clone(&self), Arc::clone(&rows));
+            Box::new(move |shop: &Shop| scene.act(i, shop, &rows, None)) as Actor
+        });
+        let answers = race(&shop, |shop| self.act(0, shop, &rows, hold), others.collect());
+        self.ended(&shop, &rows, &answers)
+    }
+
+    /// One after the other.
+    fn one_by_one(&self, order: &[usize]) -> String {
+        let shop = self.shop();
+        let (mut hold, rows) = self.begin(&shop);
+        let mut answers = vec![String::new(); order.len()];
+        for &i in order {
+            let hold = if i == 0 { hold.take() } else { None };
+            answers[i] = self.act(i, &shop, &rows, hold);
+        }
+        self.ended(&shop, &rows, &answers)
+    }
+
+    fn shop(&self) -> Shop {
+        let shop = Stockade::new();
+        let names: BTreeSet<&str> = self.orders.iter().flat_map(|Given(rows, _)| *rows).copied().collect();
+        for name in names {
+            let _ = shop.add_sku(name, self.units).unwrap();
+        }
+        Arc::new(shop)
+    }
+
+    /// Brings the orders into their states.
+    fn begin<'a>(&self, shop: &'a Shop) -> (Option<Hold<'a>>, Rows) {
+        let held = self.actors.iter().find(|(verb, _)| *verb == Verb::DropHold);
+        let hold = held.map(|(_, order)| shop.hold(IDS[*order], &self.lines(shop, *order)).unwrap());
+        for (order, Given(_, state)) in self.orders.iter().enumerate() {
+            let Some(state) = state else { continue };
+            let (id, lines) = (IDS[order], self.lines(shop, order));
+            let _ = shop.create(id, &lines).unwrap();
+            if *state != State::Created {
+                let _ = shop.reserve(id, &lines).unwrap();
+            }
+            if *state == State::Paid {
+                let _ = shop.pay(id).unwrap();
+            }
+        }
+        let names: BTreeSet<&'static str> = self.orders.iter().flat_map(|Given(rows, _)| *rows).copied().collect();
+        let row = |name| (name, (shop.sku(name).unwrap(), shop.stock(name).unwrap().version));
+        (hold, Arc::new(names.into_iter().map(row).collect()))
+    }
+
+    fn lines(&self, shop: &Shop, order: usize) -> Vec<(Sku, u32)> {
+        self.orders[order].0.iter().map(|name| (shop.sku(name).unwrap(), 1)).collect()
+    }
+
+    /// What one actor does, and what it is answered.
+    fn act(&self, actor: usize, shop: &Shop, rows: &Rows, hold: Option<Hold<'_>>) -> String {
+        let (verb, order_number) = self.actors[actor];
+        let (id, names) = (IDS[order_number], self.orders[order_number].0);
+        let lines: Vec<(Sku, u32)> = names.iter().map(|name| (rows[name].0, 1)).collect();
+        let (row, version) = rows[names[0]];
+        match verb {
+            Verb::Create => create(shop, id, &lines),
+            Verb::Reserve => reserve(shop, id, &lines),
+            Verb::Cancel => cancel(shop, id),
+            Verb::Void => void(shop, id),
+            Verb::Pay => pay(shop, id),
+            Verb::Fulfil => advanced(shop.fulfil(id)),
+            Verb::Transition(from, to) => transition(shop, id, from, to),
+            Verb::DropHold => {
+                drop(hold);
+                "dropped".into()
+            }
+            Verb::Order => order(shop, id),
+            Verb::Stock => stock(shop, row),
+            Verb::Restock => restock(shop, row),
+            Verb::WriteOff => write_off(shop, row),
+            Verb::SetAvailable => set_available(shop, row, version, 5),
+            Verb::Audit => audit(shop),
+        }
+    }
+
+    /// Answers, orders and rows as words; the books must balance.
+    fn ended(&self, shop: &Shop, rows: &Rows, answers: &[String]) -> String {
+        let orders: Vec<String> = IDS.iter().take(self.orders.len()).map(|id| order(shop, id)).collect();
+        let rows: Vec<String> = rows.values().map(|(row, _)| stock(shop, *row)).collect();
+        assert_eq!(audit(shop), "sound");
+        format!("{} > {} > {}", answers.join(", "), orders.join(", "), rows.join(", "))
+    }
+}
+
+/// All orders of the first `n` numbers.
+fn permutations(n: usize) -> Vec<Vec<usize>> {
+    let Some(last) = n.checked_sub(1) else { return vec![vec![]] };
+    let shorter = permutations(last).into_iter();
+    shorter.flat_map(|order| (0..n).map(move |at| [&order[..at], &[last], &order[at..]].concat())).collect()
+}
