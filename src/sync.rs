@@ -327,13 +327,16 @@ pub mod model {
     }
 
     static LOADS: AtomicU8 = AtomicU8::new(0);
-    static CLASSES: AtomicU8 = AtomicU8::new(0);
+    static RACED: AtomicU8 = AtomicU8::new(0);
+    static STALE: AtomicU8 = AtomicU8::new(0);
 
-    /// Chooses how the models that follow load words of these classes; words of other classes must not change in them.
-    /// Models of one process run one after another.
-    pub fn set_loads(loads: Loads, classes: &[Class]) {
+    /// Chooses how the models that follow load words of the classes `raced`; words of other classes must not change in them.
+    /// Where loads are plain, those of the classes `stale` are. Models of one process run one after another.
+    pub fn set_loads(loads: Loads, raced: &[Class], stale: &[Class]) {
+        let set = |classes: &[Class]| classes.iter().fold(0, |set, class| set | 1 << *class as u8);
         LOADS.store(loads as u8, Relaxed);
-        CLASSES.store(classes.iter().fold(0, |set, class| set | 1 << *class as u8), Relaxed);
+        RACED.store(set(raced), Relaxed);
+        STALE.store(set(stale), Relaxed);
     }
 
     /// Gives the calling loom thread memory and counters of its own, so that threads do not meet there.
@@ -365,8 +368,9 @@ pub mod model {
     pub(super) fn load(word: &AtomicU64, class: Class) -> u64 {
         let loads = LOADS.load(Relaxed);
         let first = super::simulated::shard() == 0;
-        let stale = loads == Loads::PlainLoads as u8 || loads == Loads::Orderings as u8 && first;
-        let value = if is_raced(class) && !stale { word.fetch_or(0, AcqRel) } else { word.load(Acquire) };
+        let plain = loads == Loads::PlainLoads as u8 || loads == Loads::Orderings as u8 && first;
+        let newest = holds(&RACED, class) && !(plain && holds(&STALE, class));
+        let value = if newest { word.fetch_or(0, AcqRel) } else { word.load(Acquire) };
         traced(word, class, "is loaded", value);
         value
     }
@@ -374,7 +378,7 @@ pub mod model {
     /// A store beside a `fetch_or(0)` of another thread that it is not ordered with: loom lets a third operation, after both,
     /// read what the `fetch_or` left, although the store must come later. So stores of raced words are exchanges.
     pub(super) fn store(word: &AtomicU64, class: Class, value: u64) {
-        if is_raced(class) {
+        if holds(&RACED, class) {
             word.swap(value, Release);
         } else {
             word.store(value, Release);
@@ -382,8 +386,8 @@ pub mod model {
         traced(word, class, "is stored", value);
     }
 
-    fn is_raced(class: Class) -> bool {
-        CLASSES.load(Relaxed) & 1 << class as u8 != 0
+    fn holds(set: &AtomicU8, class: Class) -> bool {
+        set.load(Relaxed) & 1 << class as u8 != 0
     }
 
     pub(super) fn compare_exchange(word: &AtomicU64, old: u64, new: u64) -> Result<u64, u64> {

@@ -61,28 +61,27 @@ fn entered_once(other: Verb) -> Model {
 
 /// Verbs that change rows, on two orders. Where both take, there is enough for one of them.
 fn two_orders(title: &str, first: &'static [&'static str], second: &'static [&'static str]) -> Vec<Model> {
-    let model = |(units, (before, one), (state, other)): (u64, (Option<State>, Verb), (Option<State>, Verb))| {
+    let model = |units, before: Option<State>, one, state: Option<State>, other| {
         let orders = vec![Given(first, before), Given(second, state)];
         let title = format!("{title}, {} and {}", in_words(before), in_words(state));
         let model = Scene { units, orders, actors: vec![(one, 0), (other, 1)] }.model(&title);
-        // Both take, over two rows, and at least one of them looks first: hours.
+        // Both take, over two rows, and at least one of them looks first: minutes for each.
         let deep = first.len() > 1 && (one, other) != (TO_RESERVED, TO_RESERVED) && takes(one) && takes(other);
         Model { deep, ..model }
     };
-    let (create, held, paid) = (Some(Created), Some(InventoryReserved), Some(Paid));
-    let races = [
-        (1, (None, Reserve), (None, Reserve)),
-        (1, (None, Reserve), (create, Reserve)),
-        (1, (create, Reserve), (create, TO_RESERVED)),
-        (1, (create, TO_RESERVED), (create, TO_RESERVED)),
-        (1, (held, Cancel), (None, Reserve)),
-        (1, (held, DropHold), (None, Reserve)),
-        (1, (paid, Cancel), (create, Reserve)),
-        (1, (held, Void), (create, TO_RESERVED)),
-        (2, (held, Cancel), (held, Cancel)),
-        (2, (held, DropHold), (paid, PAID_TO_CANCELLED)),
-    ];
-    races.into_iter().map(model).collect()
+    let (created, held, paid) = (Some(Created), Some(InventoryReserved), Some(Paid));
+    vec![
+        model(1, None, Reserve, None, Reserve),
+        model(1, None, Reserve, created, Reserve),
+        model(1, created, Reserve, created, TO_RESERVED),
+        model(1, created, TO_RESERVED, created, TO_RESERVED),
+        model(1, held, Cancel, None, Reserve),
+        model(1, held, DropHold, None, Reserve),
+        model(1, paid, Cancel, created, Reserve),
+        model(1, held, Void, created, TO_RESERVED),
+        model(2, held, Cancel, held, Cancel),
+        model(2, held, DropHold, paid, PAID_TO_CANCELLED),
+    ]
 }
 
 /// An order of two rows, and verbs of one of them.

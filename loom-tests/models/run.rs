@@ -15,16 +15,27 @@ pub type Race = Arc<dyn Fn() -> String + Send + Sync>;
 pub struct Model {
     pub name: String,
     pub expect: Expect,
-    /// Preemptions that loom may make in one execution of the build for interleavings; `None` is all.
-    pub preemptions: Option<usize>,
-    /// The same in the build for orderings, where what a load may see multiplies the executions.
-    pub in_orderings: usize,
+    pub bounds: Bounds,
     /// The words that the race is about.
     pub words: &'static [Class],
+    /// Those whose old values the build for orderings shows.
+    pub stale: &'static [Class],
     /// Whether it takes so long that only the deep run explores it.
     pub deep: bool,
     pub race: Race,
 }
+
+/// Preemptions that loom may make in one execution, in the two builds; the deep run allows one more.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    /// `None` is all.
+    pub interleavings: Option<usize>,
+    /// What a load may see multiplies the executions of this build, so it has a bound always.
+    pub orderings: usize,
+}
+
+/// For two threads and few steps.
+pub const WHOLE: Bounds = Bounds { interleavings: None, orderings: 4 };
 
 pub enum Expect {
     /// Every outcome there is, with nothing left out: all must be seen, and no other.
@@ -46,7 +57,15 @@ impl Model {
     pub fn new(name: &str, expect: Expect, race: impl Fn() -> String + Send + Sync + 'static) -> Self {
         let words = &[Class::Protocol];
         let name = name.into();
-        Model { name, expect, preemptions: None, in_orderings: 4, words, deep: false, race: Arc::new(race) }
+        Model {
+            name,
+            expect,
+            bounds: WHOLE,
+            words,
+            stale: &[Class::Protocol, Class::Cells, Class::Growth],
+            deep: false,
+            race: Arc::new(race),
+        }
     }
 
     /// The builds in which it is explored.
@@ -100,7 +119,7 @@ pub fn all(models: &[Model], filter: &str, deep: bool) -> ExitCode {
 pub fn alone(model: &Model, loads: &str, deep: bool) -> ExitCode {
     let all = [Loads::Interleavings, Loads::Orderings, Loads::PlainLoads, Loads::Broken];
     let loads = all.into_iter().find(|it| format!("{it:?}") == loads).unwrap();
-    let bound = if loads == Loads::Orderings { Some(model.in_orderings) } else { model.preemptions };
+    let bound = if loads == Loads::Orderings { Some(model.bounds.orderings) } else { model.bounds.interleavings };
     let bound = bound.map(|preemptions| preemptions + usize::from(deep));
     let complaint = match &model.expect {
         Expect::Exactly(outcomes) => compare(&explore(model, loads, bound, Some(outcomes)), outcomes),
@@ -129,7 +148,7 @@ fn compare(seen: &Seen, expected: &BTreeSet<String>) -> Option<String> {
 
 /// How a run without a race ends.
 fn one_execution(run: &Race) -> String {
-    set_loads(Loads::PlainLoads, &[]);
+    set_loads(Loads::PlainLoads, &[], &[]);
     let ended = Arc::new(Mutex::new(String::new()));
     let (written, run) = (Arc::clone(&ended), Arc::clone(run));
     loom::model(move || *written.lock().unwrap() = run());
@@ -140,7 +159,7 @@ fn one_execution(run: &Race) -> String {
 /// Explores a race, prints what it saw, and returns it. It ends at the first outcome that is not allowed.
 fn explore(model: &Model, loads: Loads, bound: Option<usize>, allowed: Option<&BTreeSet<String>>) -> Seen {
     let start = Instant::now();
-    set_loads(loads, model.words);
+    set_loads(loads, model.words, model.stale);
     let outcomes = Arc::new(Mutex::new(BTreeMap::new()));
     let (collected, race, allowed) = (Arc::clone(&outcomes), Arc::clone(&model.race), allowed.cloned());
     let mut loom = loom::model::Builder::new();

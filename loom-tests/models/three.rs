@@ -3,7 +3,7 @@
 
 use stockade_loom::State::{self, InventoryReserved};
 
-use crate::run::Model;
+use crate::run::{Bounds, Model};
 use crate::scenes::{
     Given, Scene,
     Verb::{self, *},
@@ -41,5 +41,5 @@ fn on_one_order(title: &str, preemptions: usize, state: Option<State>, verbs: [V
 }
 
 fn bounded(preemptions: usize, model: Model) -> Model {
-    Model { preemptions: Some(preemptions), in_orderings: 2, ..model }
+    Model { bounds: Bounds { interleavings: Some(preemptions), orderings: 2 }, ..model }
 }
