@@ -76,8 +76,7 @@ fn growing(name: &str, bounds: Bounds, begin: fn() -> Shop, act: fn(&Shop) -> St
 
 /// The same for an act that reads or writes so many cells that only the nodes' old values can be shown.
 fn crowded(name: &str, begin: fn() -> Shop, act: fn(&Shop) -> String, outcomes: &[&str]) -> Model {
-    let bounds = Bounds { orderings: 2, ..PART };
-    Model { stale: &[Class::Growth], ..growing(name, bounds, begin, act, outcomes) }
+    Model { stale: &[Class::Growth], ..growing(name, PART, begin, act, outcomes) }
 }
 
 /// A shop whose index has a full segment.
