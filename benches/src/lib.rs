@@ -1,0 +1,8 @@
+//! What the measurements are made of: the contenders, the contract that each keeps, and the work they are given.
+//!
+//! `contention.rs` is the criterion bench, `figures/` the program that prints goals and figures.
+
+pub mod contender;
+pub mod contract;
+pub mod peers;
+pub mod work;
