@@ -56,6 +56,12 @@ pub enum Class {
     Memory,
 }
 
+#[cfg(stockade_loom)]
+impl Class {
+    /// Every class.
+    pub const ALL: &[Class] = &[Class::Protocol, Class::Cells, Class::Growth, Class::Memory];
+}
+
 /// A number nobody else in this process has been given (until four billion have).
 pub(crate) fn serial() -> u32 {
     static NEXT: AtomicU64 = AtomicU64::new(0);

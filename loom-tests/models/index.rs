@@ -18,6 +18,7 @@ pub fn models() -> Vec<Model> {
         create_create(),
         add_add(),
         add_and_look(),
+        taken_from_one_free_list(),
         growing("find an old one, division", WHOLE, full, find_old, &["created new, 5 orders"]),
         growing("find a new one, division", PART, full, find_new, &["none new, 5 orders", "created new, 5 orders"]),
         crowded("list, division", full, list, &["4 new, 5 orders", "5 new, 5 orders"]),
@@ -62,6 +63,18 @@ fn add_and_look() -> Model {
     };
     let outcomes = Expect::exactly(&["no row", "2@0"]);
     Model { words: &[Class::Cells], ..Model::new("index: add a row, read it", outcomes, race) }
+}
+
+/// Two records and a segment are free; two orders come, and the second needs a record that was never used.
+fn taken_from_one_free_list() -> Model {
+    let race = || {
+        let shop = dirty();
+        assert_eq!(enter_new(&shop), "new");
+        let [one, other] = two(&shop, enter_another, |shop| create(shop, "third", &[(shop.sku("A").unwrap(), 1)]));
+        format!("{one} {other}, {}", orders(&shop))
+    };
+    let outcomes = Expect::exactly(&["new new, 5 orders"]);
+    Model { words: &[Class::Memory], ..Model::new("index: two take from one free list", outcomes, race) }
 }
 
 /// What `act` sees while a new order makes the index rewrite its only segment.

@@ -57,15 +57,7 @@ impl Model {
     pub fn new(name: &str, expect: Expect, race: impl Fn() -> String + Send + Sync + 'static) -> Self {
         let words = &[Class::Protocol];
         let name = name.into();
-        Model {
-            name,
-            expect,
-            bounds: WHOLE,
-            words,
-            stale: &[Class::Protocol, Class::Cells, Class::Growth],
-            deep: false,
-            race: Arc::new(race),
-        }
+        Model { name, expect, bounds: WHOLE, words, stale: Class::ALL, deep: false, race: Arc::new(race) }
     }
 
     /// The builds in which it is explored.
