@@ -539,10 +539,9 @@ mod tests {
         assert_eq!(table.depth_hint.load(), 0);
     }
 
-    #[test]
-    fn a_leaf_is_rewritten_only_after_the_division_that_made_it() {
-        let (table, slots) = (Table::new(), Slots::default());
-        // A division of the root that is stopped when both successors are published.
+    /// A table whose root is being divided: both successors are published, the root still stands.
+    fn half_divided() -> Table {
+        let table = Table::new();
         let root = table.leaf_at(0, 0).unwrap();
         seal(&root);
         root.segment.head.store(VERDICT.set(GENERATION.set(0, root.generation), DIVIDE));
@@ -550,9 +549,51 @@ mod tests {
         for of in [0, 1 << 63] {
             assert!(table.publish(table.node(1, of).unwrap(), ABSENT, [].iter()).unwrap());
         }
+        table
+    }
+
+    #[test]
+    fn a_leaf_is_rewritten_only_after_the_division_that_made_it() {
+        let table = half_divided();
         let child = table.leaf_at(1, 0).unwrap();
-        table.rewrite(&child, 0, &slots).unwrap();
+        table.rewrite(&child, 0, &Slots::default()).unwrap();
         assert_eq!(KIND.get(table.root.load()), SPLIT);
         assert!(child.is_current(), "one thing at a time: whoever wanted the rewrite looks again");
+    }
+
+    #[test]
+    fn what_a_successor_holds_is_found_while_the_leaf_above_still_stands() {
+        let table = half_divided();
+        let child = table.leaf_at(1, hash(1)).unwrap();
+        let Search::Empty { cell, .. } = search(&child, hash(1), &mut |_| None::<()>) else { panic!() };
+        cell.store(FINGERPRINT.set(CELL_SLOT.set(ENTRY, 1), fingerprint(hash(1))));
+        assert_eq!(table.find(hash(1), Some), Some(1));
+        let (left, right) = table.visit(0, Some);
+        assert_eq!((left, right), (vec![], Some(1 << 63)));
+        assert_eq!(table.visit(1 << 63, Some), (vec![1], None));
+    }
+
+    /// While an entry is looked at, its record is given back, and so is the segment that names it.
+    #[test]
+    fn what_was_seen_in_a_leaf_that_is_gone_is_not_believed() {
+        let gone = |table: &Table, slot| {
+            if slot == 1 {
+                let slots = Slots { dead: 2, ..Slots::default() };
+                table.rewrite(&table.leaf_at(0, 0).unwrap(), 0, &slots).unwrap();
+                assert!(slots.recycled.borrow().contains(&1));
+            }
+            Some(slot)
+        };
+        let table = || {
+            let table = Table::new();
+            insert(&table, 1, &Slots::default());
+            table
+        };
+        let found = table();
+        assert_eq!(found.find(hash(1), |slot| gone(&found, slot)), None);
+        let entered = table();
+        assert_eq!(entered.insert(hash(1), 2, &Slots::default(), |slot| gone(&entered, slot)).unwrap(), None);
+        let visited = table();
+        assert_eq!(visited.visit(0, |slot| gone(&visited, slot)), (vec![], None));
     }
 }
