@@ -264,3 +264,15 @@ fn a_record_in_use_is_not_taken_for_free() {
         assert!(shop.order(id).is_some_and(|order| order.id == id), "{id}");
     }
 }
+
+/// The reserve is decided, its row not finished: what it took must be gone from the row before a release begins, under
+/// whose tag the reserve's intent means nothing.
+#[test]
+fn a_cancel_gives_back_only_what_has_been_taken() {
+    let shop = shop(1);
+    let reserve = Stopped::at(Step::Decided, &shop, |shop| shop.reserve("one", &[("A", 1)]).is_ok());
+    assert_eq!(shop.cancel("one").unwrap().units(), 1);
+    assert_eq!(shop.stock("A").unwrap().available, 1);
+    assert!(reserve.wakes());
+    assert!(shop.audit().is_sound());
+}
