@@ -276,3 +276,24 @@ fn a_cancel_gives_back_only_what_has_been_taken() {
     assert!(reserve.wakes());
     assert!(shop.audit().is_sound());
 }
+
+/// Another call of the same shard is faster to take a run of fresh records: what the slower one took beside its own comes
+/// back, and its own does not.
+#[test]
+fn a_run_of_records_that_lost_its_race_is_given_back_but_for_the_first() {
+    let shop = shop(1);
+    let create = |shop: &Stockade, id: &str| drop(shop.create(id, &[("B", 1)]).unwrap());
+    let faster = Arc::clone(&shop);
+    let taken = Cell::new(false);
+    let hook = move |at| {
+        if at == Step::RunClaimed && !taken.replace(true) {
+            create(&faster, "faster");
+        }
+    };
+    with_hook(hook, || create(&shop, "slower"));
+    let ids: Vec<String> = (0..60).map(|i| format!("more-{i}")).collect();
+    ids.iter().for_each(|id| create(&shop, id));
+    for id in ids.iter().map(String::as_str).chain(["faster", "slower"]) {
+        assert!(shop.order(id).is_some_and(|order| order.id == id), "{id}");
+    }
+}

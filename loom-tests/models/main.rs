@@ -1,7 +1,7 @@
 //! The loom models: small races of real verbs, explored in every interleaving.
 //!
 //! `cargo test --test models` runs them all, one process for each core, and prints for each its executions and the
-//! outcomes seen. A name, or part of one, as argument runs only those.
+//! outcomes seen. Names, or parts of them, as arguments run only those.
 //!
 //! A model names the full set of outcomes that must be seen. One that is missing makes it fail just like one
 //! that is not in the set: a model that explores too little is red.
@@ -27,8 +27,8 @@ fn main() -> ExitCode {
         }
         first => {
             // Flags are those of cargo's own test harness: nothing here needs them.
-            let filter = first.into_iter().map(String::from).chain(arguments).find(|it| !it.starts_with('-'));
-            run::all(&models, &filter.unwrap_or_default())
+            let named = first.into_iter().map(String::from).chain(arguments).filter(|it| !it.starts_with('-'));
+            run::all(&models, &named.collect::<Vec<_>>())
         }
     }
 }

@@ -46,10 +46,11 @@ pub struct Seen {
     pub panic: Option<String>,
 }
 
-/// Runs every model whose name contains `filter`, each in a process of its own, as many at a time as there are cores.
-pub fn all(models: &[&Model], filter: &str) -> ExitCode {
+/// Runs every model whose name contains one of `parts`, or all if there are none, each in a process of its own, as many
+/// at a time as there are cores.
+pub fn all(models: &[&Model], parts: &[String]) -> ExitCode {
     println!("{:<44} {:<13} {:>10} {:>7}  outcomes", "model", "build", "executions", "seconds");
-    let wanted: Vec<&&Model> = models.iter().filter(|model| model.name.contains(filter)).collect();
+    let wanted: Vec<&&Model> = models.iter().filter(|model| is_named(model.name, parts)).collect();
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(Vec::new());
     let work = || {
@@ -71,6 +72,10 @@ pub fn all(models: &[&Model], filter: &str) -> ExitCode {
     let failed = failed.into_inner().unwrap();
     println!("\n{} passed, {} failed {}", wanted.len() - failed.len(), failed.len(), failed.join(", "));
     if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn is_named(name: &str, parts: &[String]) -> bool {
+    parts.is_empty() || parts.iter().any(|part| name.contains(part))
 }
 
 /// Runs one model in this process.
