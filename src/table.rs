@@ -596,4 +596,54 @@ mod tests {
         let visited = table();
         assert_eq!(visited.visit(0, |slot| gone(&visited, slot)), (vec![], None));
     }
+
+    /// Puts this many entries into a new table's only leaf, of which slots below `dead` then are garbage.
+    fn crowd(entries: u32, dead: u32) -> (Table, Slots) {
+        let (table, mut slots) = (Table::new(), Slots::default());
+        (1..=entries).for_each(|slot| insert(&table, slot, &slots));
+        slots.dead = dead;
+        (table, slots)
+    }
+
+    #[test]
+    fn a_segment_is_cleaned_if_a_quarter_of_it_is_dead_and_else_divided() {
+        for (entries, kind) in [(4, LEAF), (5, SPLIT)] {
+            let (table, slots) = crowd(entries, 2);
+            table.rewrite(&table.leaf_at(0, 0).unwrap(), 0, &slots).unwrap();
+            assert_eq!(KIND.get(table.root.load()), kind);
+            assert_eq!(slots.recycled.take(), HashSet::from([1]));
+            for slot in 1..=entries {
+                assert_eq!(table.find(hash(slot), |it| (it == slot).then_some(())).is_some(), slot > 1);
+            }
+        }
+    }
+
+    /// As long as the divided leaf stands, a find may believe in what its segment names.
+    #[test]
+    fn what_a_division_leaves_behind_is_given_back_after_it() {
+        struct Watched<'a>(&'a Table, Slots);
+        impl Entries for Watched<'_> {
+            fn is_garbage(&self, slot: u32) -> bool {
+                self.1.is_garbage(slot)
+            }
+
+            fn recycle(&self, slot: u32) {
+                assert_eq!(KIND.get(self.0.root.load()), SPLIT);
+                self.1.recycle(slot);
+            }
+        }
+        let (table, slots) = crowd(9, 2);
+        let watched = Watched(&table, slots);
+        table.rewrite(&table.leaf_at(0, 0).unwrap(), 0, &watched).unwrap();
+        assert_eq!(watched.1.recycled.take(), HashSet::from([1]));
+    }
+
+    #[test]
+    fn more_keys_of_one_hash_than_can_be_parted_are_too_many() {
+        let (table, slots) = (Table::new(), Slots::default());
+        let enter = |hash, slot| table.insert(hash, slot, &slots, |_| None::<()>).is_ok();
+        assert!((1..=CROWDED as u32).all(|slot| enter(42, slot)));
+        assert!(!enter(42, 1_000));
+        assert!(enter(!42, 1_000), "elsewhere there is room");
+    }
 }

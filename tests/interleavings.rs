@@ -65,6 +65,19 @@ fn a_dropped_hold_finishes_a_release_that_another_has_begun() {
     assert_eq!(shop.stock("A").unwrap().available, 0);
 }
 
+/// The same, and another order that is not decided is in the way of the release.
+#[test]
+fn a_dropped_hold_finishes_a_release_and_what_is_in_its_way() {
+    let shop = shop(2);
+    let hold = shop.hold("one", &[("A", 1)]).unwrap();
+    let other = Stopped::at(Step::AllInstalled, &shop, |shop| shop.reserve("two", &[("A", 1)]).is_ok());
+    let cancel = Stopped::at(Step::ReleaseBegun, &shop, |shop| shop.cancel("one").is_ok());
+    drop(hold);
+    assert_eq!(shop.stock("A").unwrap().available, 1);
+    assert_eq!(shop.order("one").unwrap().state, State::Cancelled);
+    assert!(other.wakes() && cancel.wakes());
+}
+
 /// A reader has found the attempt of "one" and is stopped. The attempt is refused, the index grows and recycles its
 /// record, another order gets it: and the reader showed that one under the name of "one".
 #[test]
@@ -173,6 +186,10 @@ fn a_refusal_in_a_race_names_every_short_line() {
     assert_eq!(short(both.wakes()), r#""A" wanted 1, available 0, "B" wanted 1, available 0"#);
 }
 
+fn create(shop: &Stockade, id: &str) {
+    let _ = shop.create(id, &[("B", 1)]).unwrap();
+}
+
 fn short(answer: Result<Reserved, ReserveError>) -> String {
     match answer {
         Err(ReserveError::Insufficient { short }) => short.to_string(),
@@ -243,7 +260,6 @@ fn a_reader_does_not_take_a_finished_intent_for_one_without_effect() {
 #[test]
 fn a_record_in_use_is_not_taken_for_free() {
     let shop = shop(1);
-    let create = |shop: &Stockade, id: &str| drop(shop.create(id, &[("B", 1)]).unwrap());
     // An id this long takes several records, and they come back when another call is the first to enter it.
     let long = "long".repeat(50);
     let late = Stopped::at(Step::Drafted, &shop, {
@@ -282,7 +298,6 @@ fn a_cancel_gives_back_only_what_has_been_taken() {
 #[test]
 fn a_run_of_records_that_lost_its_race_is_given_back_but_for_the_first() {
     let shop = shop(1);
-    let create = |shop: &Stockade, id: &str| drop(shop.create(id, &[("B", 1)]).unwrap());
     let faster = Arc::clone(&shop);
     let taken = Cell::new(false);
     let hook = move |at| {
