@@ -184,6 +184,25 @@ fn a_refusal_names_what_was_short_at_one_instant() {
     assert_eq!(short(both.wakes()), r#""B" wanted 1, available 0"#);
 }
 
+/// The same, but before the second look both rows move once more, so that there is enough: that all of them have moved
+/// proves nothing.
+#[test]
+fn rows_that_have_all_moved_are_no_reason_to_refuse() {
+    let shop = shop(1);
+    let _ = shop.reserve("has-a", &[("A", 1)]).unwrap();
+    let takes_b = Stopped::at(Step::AllInstalled, &shop, |shop| shop.reserve("has-b", &[("B", 1)]).is_ok());
+    let (others, takes_b) = (Arc::clone(&shop), Cell::new(Some(takes_b)));
+    let hook = move |at| {
+        if at == Step::RowRead {
+            assert_eq!(others.cancel("has-a").unwrap().units(), 1);
+            assert!(takes_b.take().is_some_and(Stopped::wakes));
+        } else if at == Step::ShortRowSeen {
+            others.restock("B", 1).unwrap();
+        }
+    };
+    assert!(with_hook(hook, || shop.reserve("both", &[("A", 1), ("B", 1)])).unwrap().is_new());
+}
+
 /// Both rows had enough when they were looked at, and neither when they were frozen.
 #[test]
 fn a_refusal_in_a_race_names_every_short_line() {
