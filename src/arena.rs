@@ -211,12 +211,19 @@ mod tests {
         assert!(arena.alloc().is_err());
     }
 
-    #[test]
-    fn a_slot_that_is_given_back_is_handed_out_again() {
-        let arena: Arena<Small> = Arena::new();
+    fn given_back_is_handed_out_again<T: Slot>() {
+        let arena: Arena<T> = Arena::new();
         let slots: Vec<u32> = (0..3).map(|_| arena.alloc().unwrap()).collect();
         slots.iter().for_each(|slot| arena.free(*slot));
         assert!(slots.iter().rev().all(|slot| arena.alloc().unwrap() == *slot));
         assert!(!slots.contains(&arena.alloc().unwrap()));
+    }
+
+    #[test]
+    fn what_is_given_back_is_handed_out_again() {
+        given_back_is_handed_out_again::<Small>();
+        given_back_is_handed_out_again::<crate::record::Record>();
+        given_back_is_handed_out_again::<crate::row::Row>();
+        given_back_is_handed_out_again::<crate::table::Segment>();
     }
 }

@@ -644,6 +644,7 @@ mod tests {
         let enter = |hash, slot| table.insert(hash, slot, &slots, |_| None::<()>).is_ok();
         assert!((1..=CROWDED as u32).all(|slot| enter(42, slot)));
         assert!(!enter(42, 1_000));
+        assert_eq!(table.depth_hint.load(), 25, "of 34 bits, nine are the place in a segment");
         assert!(enter(!42, 1_000), "elsewhere there is room");
     }
 }

@@ -353,3 +353,78 @@ fn an_intent_whose_record_is_used_again_is_in_nobodys_way() {
     assert!(in_time(&shop, |shop| shop.reserve("two", &[("A", 1)]).is_ok()));
     assert!(shop.audit().is_sound());
 }
+
+/// Somebody else decides what this call has begun, and goes on with the order: the call that took the stock is told so,
+/// and it alone.
+#[test]
+fn who_did_not_decide_is_told_what_was_decided() {
+    type Others = fn(&Arc<Stockade>) -> Option<Stopped<bool>>;
+    let goes_on: [Others; 6] = [
+        |shop| shop.reserve("one", &[("A", 1)]).map(|_| None).unwrap(),
+        |shop| shop.pay("one").map(|_| None).unwrap(),
+        |shop| shop.pay("one").and_then(|_| shop.fulfil("one")).map(|_| None).unwrap(),
+        |shop| shop.cancel("one").map(|_| None).unwrap(),
+        |shop| Some(Stopped::at(Step::ReleaseBegun, shop, |shop| shop.cancel("one").is_ok())),
+        |shop| {
+            let _ = shop.pay("one").unwrap();
+            Some(Stopped::at(Step::ReleaseBegun, shop, |shop| shop.cancel("one").is_ok()))
+        },
+    ];
+    for (n, others) in goes_on.into_iter().enumerate() {
+        for begun in [Step::Published, Step::RetryBegun] {
+            let shop = shop(1);
+            if begun == Step::RetryBegun {
+                let _ = shop.create("one", &[("A", 1)]).unwrap();
+            }
+            let reserve = Stopped::at(begun, &shop, |shop| shop.reserve("one", &[("A", 1)]));
+            let stopped = others(&shop);
+            assert!(reserve.wakes().unwrap().is_new(), "{n}");
+            assert!(stopped.is_none_or(Stopped::wakes));
+        }
+    }
+}
+
+/// Somebody else refuses what this call has begun, and the order goes on without it: the call has taken nothing.
+#[test]
+fn who_did_not_decide_is_not_told_another_ones_success() {
+    let refused = |others: fn(&Stockade)| {
+        let shop = shop(1);
+        let _ = shop.create("one", &[("A", 1)]).unwrap();
+        let reserve = Stopped::at(Step::RetryBegun, &shop, |shop| shop.reserve("one", &[("A", 1)]));
+        shop.write_off("A", 1).unwrap();
+        assert!(shop.pay("one").is_err());
+        others(&shop);
+        reserve.wakes()
+    };
+    assert!(matches!(refused(|_| ()), Err(ReserveError::Insufficient { .. })));
+    assert!(matches!(refused(|shop| assert!(shop.cancel("one").is_ok())), Err(ReserveError::Closed { .. })));
+    let taken_by_another = refused(|shop| {
+        shop.restock("A", 1).unwrap();
+        assert!(shop.reserve("one", &[("A", 1)]).unwrap().is_new());
+    });
+    assert!(matches!(taken_by_another, Ok(Reserved::Replayed(_))));
+}
+
+/// An edit has entered one of books and row and not the other.
+#[test]
+fn an_audit_is_not_alarmed_by_an_edit_under_way() {
+    for step in [Step::EditOpened, Step::RowEdited] {
+        let shop = shop(1);
+        let restock = Stopped::at(step, &shop, |shop| shop.restock("A", 1).is_ok());
+        let audit = shop.audit();
+        assert!(audit.is_sound(), "{audit:?}");
+        assert_eq!(audit.in_motion, ["A".into()]);
+        assert!(restock.wakes());
+        assert!(shop.audit().in_motion.is_empty());
+    }
+}
+
+/// A segment of the index is sealed and its successor not made: what is not in it is nowhere.
+#[test]
+fn a_find_does_not_wait_for_a_segment_to_be_divided() {
+    let shop = shop(1);
+    let fill = |shop: &Stockade| (0..600).for_each(|i| create(shop, &format!("more-{i}")));
+    let divides = Stopped::at(Step::SegmentSealed, &shop, fill);
+    assert!(in_time(&shop, |shop| shop.order("nobody").is_none()));
+    divides.wakes();
+}
