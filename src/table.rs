@@ -507,14 +507,7 @@ mod tests {
             assert_eq!(table.find(hash(slot), |other| (other == slot).then_some(other)), Some(slot));
         }
         assert_eq!(table.find(hash(20_000), |other| (other == 20_000).then_some(other)), None);
-        let (mut visited, mut from) = (Vec::new(), Some(0));
-        while let Some(start) = from {
-            let (some, next) = table.visit(start, Some);
-            visited.extend(some);
-            from = next;
-        }
-        visited.sort_unstable();
-        assert!(visited.into_iter().eq(1..20_000));
+        assert!(visit_all(&table).into_iter().eq(1..20_000));
     }
 
     #[test]
@@ -539,22 +532,41 @@ mod tests {
         assert_eq!(table.depth_hint.load(), 0);
     }
 
-    /// A table whose root is being divided: both successors are published, the root still stands.
-    fn half_divided() -> Table {
-        let table = Table::new();
+    /// Begins to divide the root, as far as to publish the successors for these hashes.
+    fn begin_to_divide(table: &Table, published: &[u64]) {
         let root = table.leaf_at(0, 0).unwrap();
         seal(&root);
         root.segment.head.store(VERDICT.set(GENERATION.set(0, root.generation), DIVIDE));
         table.levels[0].get_or_try_init(|| words(2).map(Box::new).ok_or(())).unwrap();
-        for of in [0, 1 << 63] {
-            assert!(table.publish(table.node(1, of).unwrap(), ABSENT, [].iter()).unwrap());
+        let cells: Vec<u64> = root.segment.cells.iter().map(Word::load).collect();
+        for of in published {
+            let here = |cell: &&u64| KIND.get(**cell) == ENTRY && FINGERPRINT.get(**cell) >> 33 == of >> 63;
+            assert!(table.publish(table.node(1, *of).unwrap(), ABSENT, cells.iter().filter(here)).unwrap());
         }
-        table
+    }
+
+    /// Enters a slot in the leaf of depth 1 for this hash.
+    fn put(table: &Table, hash: u64, slot: u32) {
+        let leaf = table.leaf_at(1, hash).unwrap();
+        let Search::Empty { cell, .. } = search(&leaf, hash, &mut |_| None::<()>) else { panic!() };
+        cell.store(FINGERPRINT.set(CELL_SLOT.set(ENTRY, u64::from(slot)), fingerprint(hash)));
+    }
+
+    fn visit_all(table: &Table) -> Vec<u32> {
+        let (mut visited, mut from) = (Vec::new(), Some(0));
+        while let Some(start) = from {
+            let (some, next) = table.visit(start, Some);
+            visited.extend(some);
+            from = next;
+        }
+        visited.sort_unstable();
+        visited
     }
 
     #[test]
     fn a_leaf_is_rewritten_only_after_the_division_that_made_it() {
-        let table = half_divided();
+        let table = Table::new();
+        begin_to_divide(&table, &[0, 1 << 63]);
         let child = table.leaf_at(1, 0).unwrap();
         table.rewrite(&child, 0, &Slots::default()).unwrap();
         assert_eq!(KIND.get(table.root.load()), SPLIT);
@@ -563,14 +575,26 @@ mod tests {
 
     #[test]
     fn what_a_successor_holds_is_found_while_the_leaf_above_still_stands() {
-        let table = half_divided();
-        let child = table.leaf_at(1, hash(1)).unwrap();
-        let Search::Empty { cell, .. } = search(&child, hash(1), &mut |_| None::<()>) else { panic!() };
-        cell.store(FINGERPRINT.set(CELL_SLOT.set(ENTRY, 1), fingerprint(hash(1))));
+        let table = Table::new();
+        begin_to_divide(&table, &[0, 1 << 63]);
+        put(&table, hash(1), 1);
         assert_eq!(table.find(hash(1), Some), Some(1));
         let (left, right) = table.visit(0, Some);
         assert_eq!((left, right), (vec![], Some(1 << 63)));
         assert_eq!(table.visit(1 << 63, Some), (vec![1], None));
+    }
+
+    #[test]
+    fn a_visit_shows_each_entry_once_when_one_successor_is_published_and_used() {
+        for used in [0, 1 << 63] {
+            let (table, slots) = (Table::new(), Slots::default());
+            for (slot, hash) in (1..).zip([0, (1 << 63) - 1, 1 << 63, u64::MAX]) {
+                assert!(table.insert(hash, slot, &slots, |_| None::<()>).unwrap().is_none());
+            }
+            begin_to_divide(&table, &[used]);
+            put(&table, used + (1 << 40), 5);
+            assert_eq!(visit_all(&table), [1, 2, 3, 4, 5]);
+        }
     }
 
     /// While an entry is looked at, its record is given back, and so is the segment that names it.
