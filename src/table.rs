@@ -671,4 +671,30 @@ mod tests {
         assert_eq!(table.depth_hint.load(), 25, "of 34 bits, nine are the place in a segment");
         assert!(enter(!42, 1_000), "elsewhere there is room");
     }
+
+    #[test]
+    fn a_segment_comes_back_under_the_next_generation_and_never_under_the_last() {
+        let (table, slots) = crowd(1, 2);
+        let root = table.leaf_at(0, 0).unwrap();
+        table.rewrite(&root, 0, &slots).unwrap();
+        let number = NODE_SEGMENT.get(root.seen) as u32;
+        assert_eq!(table.segments.alloc().unwrap(), number);
+        assert_eq!(root.segment.head.load(), GENERATION.set(0, root.generation + 1));
+        assert!(root.segment.cells.iter().all(|cell| cell.load() == empty(root.generation + 1)));
+
+        let last = NODE_GENERATION.set(root.seen, GENERATION.max() - 1);
+        table.free_segment(last);
+        assert_ne!(table.segments.alloc().unwrap(), number);
+    }
+
+    /// The leaf was one when it was looked at. Now its segment serves elsewhere, and what that is to become is not this
+    /// leaf's affair.
+    #[test]
+    fn a_verdict_of_another_generation_is_none() {
+        let (table, slots) = crowd(1, 0);
+        let root = table.leaf_at(0, 0).unwrap();
+        root.segment.head.store(VERDICT.set(GENERATION.set(0, root.generation + 1), DIVIDE));
+        table.rewrite(&root, 0, &slots).unwrap();
+        assert!(root.is_current() && table.is_absent(1, 0));
+    }
 }
