@@ -428,3 +428,12 @@ fn a_find_does_not_wait_for_a_segment_to_be_divided() {
     assert!(in_time(&shop, |shop| shop.order("nobody").is_none()));
     divides.wakes();
 }
+
+/// The row is frozen for an order that nobody decides: the clerk decides it first.
+#[test]
+fn an_edit_finishes_the_order_in_its_way() {
+    let shop = shop(1);
+    let reserve = Stopped::at(Step::AllInstalled, &shop, |shop| shop.reserve("one", &[("A", 1)]).is_ok());
+    assert_eq!(in_time(&shop, |shop| shop.restock("A", 4).unwrap().available), 4);
+    assert!(reserve.wakes());
+}
