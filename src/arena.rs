@@ -178,3 +178,52 @@ fn moved(head: u64, slot: u32) -> u64 {
     let count = HEAD_COUNT.get(head).wrapping_add(1) & HEAD_COUNT.max();
     HEAD_COUNT.set(HEAD_SLOT.set(0, u64::from(slot)), count)
 }
+
+#[cfg(all(test, not(stockade_loom)))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    struct Small(Word);
+
+    impl Slot for Small {
+        type Chunk = [Small; 1 << Self::CHUNK_BITS];
+        const CHUNK_BITS: u32 = 4;
+
+        fn chunk() -> Option<Box<Self::Chunk>> {
+            Some(Box::new(std::array::from_fn(|_| Small(Word::default()))))
+        }
+
+        fn link(&self) -> &Word {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn every_slot_there_can_be_is_handed_out_and_no_two_are_one() {
+        let arena: Arena<Small> = Arena::new();
+        for slot in 1..1 << (Small::CHUNK_BITS + 2 * DIRECTORY_BITS) {
+            assert_eq!(arena.alloc().unwrap(), slot);
+            assert_eq!(arena.get(slot).0.load(), 0, "the slot is another one as well");
+            arena.get(slot).0.store(u64::from(slot));
+        }
+        assert!(arena.alloc().is_err());
+    }
+
+    fn given_back_is_handed_out_again<T: Slot>() {
+        let arena: Arena<T> = Arena::new();
+        let slots: Vec<u32> = (0..3).map(|_| arena.alloc().unwrap()).collect();
+        slots.iter().for_each(|slot| arena.free(*slot));
+        assert!(slots.iter().rev().all(|slot| arena.alloc().unwrap() == *slot));
+        assert!(!slots.contains(&arena.alloc().unwrap()));
+    }
+
+    #[test]
+    fn what_is_given_back_is_handed_out_again() {
+        given_back_is_handed_out_again::<Small>();
+        given_back_is_handed_out_again::<crate::record::Record>();
+        given_back_is_handed_out_again::<crate::row::Row>();
+        given_back_is_handed_out_again::<crate::table::Segment>();
+    }
+}

@@ -327,3 +327,31 @@ pub(crate) enum Look {
     /// A row's version is at its end.
     Exhausted,
 }
+
+#[cfg(all(test, not(stockade_loom)))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::{ReserveError, RestockError, Stockade};
+
+    #[test]
+    fn a_row_at_the_end_of_its_versions_only_takes_back() {
+        let shop = Stockade::new();
+        shop.add_sku("A", 3).unwrap();
+        let row = shop.protocol.rows.get(shop.row_named("A").unwrap());
+        let at_version = |version| {
+            let now = row.load();
+            assert!(row.exchange(now, RowWord::new(now.available(), version)));
+        };
+        at_version(LAST_ROW_VERSION);
+        let _ = shop.reserve("last", &[("A", 1)]).unwrap();
+        for version in [LAST_ROW_VERSION + 1, LAST_ROW_VERSION + 2] {
+            at_version(version);
+            assert_eq!(shop.reserve("late", &[("A", 1)]), Err(ReserveError::Exhausted));
+            assert_eq!(shop.restock("A", 1), Err(RestockError::Exhausted));
+        }
+        assert_eq!(shop.cancel("last").unwrap().units(), 1);
+        assert_eq!(shop.stock("A").unwrap().available, 3);
+    }
+}

@@ -256,3 +256,29 @@ impl Drop for Draft<'_> {
         self.records.recycle(self.slot);
     }
 }
+
+#[cfg(all(test, not(stockade_loom)))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn an_id_and_its_lines_come_back_whatever_their_length() {
+        let records = Records(Arena::new());
+        for (bytes, count) in (1..=255).flat_map(|bytes| [(bytes, 1), (bytes, 2), (bytes, 13)]) {
+            let id = "i".repeat(bytes);
+            let lines: Vec<_> = (1..=count).map(|row| RowLine { row, quantity: u32::MAX - row }).collect();
+            let draft = records.draft(&id, &lines, Phase::Created, 0).unwrap();
+            assert_eq!(records.id(draft.slot), id.as_bytes());
+            assert!(records.has_id(draft.slot, &id));
+            for other in [format!("{id}\0"), format!("{}o", &id[1..]), format!("o{}", &id[1..])] {
+                assert!(!records.has_id(draft.slot, &other), "{id} is not {other}");
+            }
+            let mut read = records.lines(draft.slot);
+            assert_eq!((read.len(), read.next()), (lines.len(), Some(lines[0])));
+            assert_eq!(read.len(), lines.len() - 1);
+            assert!(read.eq(lines.into_iter().skip(1)));
+        }
+    }
+}

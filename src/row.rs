@@ -200,3 +200,36 @@ impl Drop for Edit<'_> {
         }
     }
 }
+
+#[cfg(all(test, not(stockade_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_do_not_touch_each_other() {
+        let last_version = (1 << ROW_VERSION_BITS) - 1;
+        for (available, version) in [(0, 0), (MAX_UNITS, 0), (0, last_version), (MAX_UNITS, last_version)] {
+            for (slot, tag) in [(1, 0), ((1 << SLOT_BITS) - 1, 0), (1, (1 << TAG_BITS) - 1)] {
+                let (word, op) = (RowWord::new(available, version), Op { slot, tag });
+                assert_eq!((word.available(), word.version(), word.intent()), (available, version, None));
+                let frozen = word.with_intent(op);
+                assert_eq!((frozen.available(), frozen.version(), frozen.intent()), (available, version, Some(op)));
+                assert_eq!(frozen.after(Effect::Void, 7), word);
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_has_its_own_name_and_no_other() {
+        let row = Row::default();
+        for bytes in 1..=MAX_KEY_BYTES {
+            let name = "n".repeat(bytes);
+            row.draft(&name, 1);
+            assert!(row.has_name(&name));
+            assert_eq!(*row.name(), *name);
+            for other in [format!("{name}\0"), format!("{}o", &name[1..]), format!("o{}", &name[1..])] {
+                assert!(!row.has_name(&other), "{name} is not {other}");
+            }
+        }
+    }
+}

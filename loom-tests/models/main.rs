@@ -1,7 +1,7 @@
 //! The loom models: small races of real verbs, explored in every interleaving.
 //!
 //! `cargo test --test models` runs them, one process for each core, and prints for each its executions and the
-//! outcomes seen. A name, or part of one, as argument runs only those; `--deep` adds what takes longer than minutes.
+//! outcomes seen. Names, or parts of them, as arguments run only those; `--deep` adds what takes longer than minutes.
 //!
 //! A model has the full set of outcomes that must be seen. One that is missing makes it fail just like one
 //! that is not in the set: a model that explores too little is red.
@@ -40,6 +40,6 @@ fn main() -> ExitCode {
     }
     let deep = arguments.iter().any(|it| it == "--deep");
     // Other flags are those of cargo's own test harness: nothing here needs them.
-    let filter = arguments.iter().find(|it| !it.starts_with('-'));
-    run::all(&models, filter.map_or("", |it| it), deep)
+    let parts: Vec<&String> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
+    run::all(&models, &parts, deep)
 }
