@@ -145,6 +145,15 @@ impl<T: Slot> Arena<T> {
         }
     }
 
+    /// Makes sure that there is memory for so many slots, however they are shared out.
+    pub(crate) fn provide_up_to(&self, slots: usize) -> Result<(), Full> {
+        let last = slots + SHARDS * RUN as usize;
+        if last as u64 > Self::LAST {
+            return Err(Full);
+        }
+        (0..=last >> T::CHUNK_BITS).try_for_each(|chunk| self.provide(chunk))
+    }
+
     /// Makes sure that there is a chunk.
     fn provide(&self, chunk: usize) -> Result<(), Full> {
         if self.chunk(chunk).is_none() {

@@ -1,6 +1,6 @@
 //! The engine: rows and orders by name. What users call on it is in `verbs/`.
 
-use std::hash::BuildHasher;
+use siphasher::sip::SipHasher13;
 
 use crate::arena::{Arena, Full};
 use crate::hooks::{Step, step};
@@ -10,15 +10,8 @@ use crate::row::Op;
 use crate::state::{OrderWord, Phase};
 use crate::stats::{Event, Tally};
 use crate::sync::{WideWord, serial};
-use crate::table::{Entries, Table};
-use crate::{Line, Sku, UnknownSku};
-
-/// Names come from outside, so the hash is keyed at random (SipHash): nobody can choose ids that collide.
-#[cfg(not(stockade_loom))]
-type Keyed = std::hash::RandomState;
-/// A model must run the same way every time.
-#[cfg(stockade_loom)]
-type Keyed = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
+use crate::table::{Entries, Table, Vacancy};
+use crate::{BuildError, Builder, Line, Sku, UnknownSku};
 
 /// A lock-free in-memory engine for reserving stock, seats and slots.
 ///
@@ -53,7 +46,8 @@ pub struct Stockade {
     pub(crate) protocol: Protocol,
     orders: Table,
     skus: Table,
-    keyed: Keyed,
+    /// Names come from outside, so the hash is keyed at random: nobody can choose ids that collide.
+    keyed: SipHasher13,
     /// Told apart from other engines by this number, which handles carry.
     serial: u32,
 }
@@ -70,6 +64,12 @@ impl Found {
     pub(crate) fn op(self) -> Op {
         Op { slot: self.slot, tag: self.word.tag() }
     }
+}
+
+/// An id that no order has, when it was looked for.
+pub(crate) struct Unknown<'a> {
+    pub(crate) hash: u64,
+    vacancy: Option<Vacancy<'a>>,
 }
 
 impl Entries for Records {
@@ -93,6 +93,18 @@ impl Entries for Rows {
     fn recycle(&self, _: u32) {}
 }
 
+#[cfg(not(stockade_loom))]
+fn keyed() -> SipHasher13 {
+    let random = || std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), ());
+    SipHasher13::new_with_keys(random(), random())
+}
+
+/// A model must run the same way every time.
+#[cfg(stockade_loom)]
+fn keyed() -> SipHasher13 {
+    SipHasher13::new()
+}
+
 impl Default for Stockade {
     fn default() -> Self {
         Self::new()
@@ -108,13 +120,38 @@ impl std::fmt::Debug for Stockade {
 impl Stockade {
     /// An empty engine. Memory grows with what is put into it.
     pub fn new() -> Self {
+        Self::limited(None)
+    }
+
+    /// An empty engine with room for so many orders: [`builder`](Self::builder) says what that means.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::build`].
+    pub fn with_capacity(orders: usize) -> Result<Self, BuildError> {
+        Self::builder().capacity(orders).build()
+    }
+
+    /// For an engine with room from the beginning, or with a limit.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) fn limited(max_orders: Option<u64>) -> Self {
         Stockade {
-            protocol: Protocol { rows: Arena::new(), records: Records(Arena::new()), tally: Tally::default() },
+            protocol: Protocol { rows: Arena::new(), records: Records::new(max_orders), tally: Tally::default() },
             orders: Table::new(),
             skus: Table::new(),
-            keyed: Keyed::default(),
+            keyed: keyed(),
             serial: serial(),
         }
+    }
+
+    /// Claims and touches memory for so many orders. Only before the engine is shared.
+    pub(crate) fn provide(&mut self, orders: usize) -> Result<(), Full> {
+        self.protocol.records.arena.provide_up_to(orders)?;
+        self.orders = Table::with_capacity(orders)?;
+        Ok(())
     }
 
     /// Whether the stock rows are lock-free here: whether the processor has a 128-bit compare-and-swap (every x86-64
@@ -124,7 +161,7 @@ impl Stockade {
     }
 
     pub(crate) fn hash(&self, key: &str) -> u64 {
-        self.keyed.hash_one(key)
+        self.keyed.hash(key.as_bytes())
     }
 
     /// The order of this id, busy or not. A refused attempt is no order.
@@ -139,9 +176,18 @@ impl Stockade {
         self.orders.find(self.hash(id), |slot| view(self.order_at(slot, id)?))
     }
 
-    /// Enters a draft, unless the id is known.
-    pub(crate) fn enter(&self, id: &str, hash: u64, slot: u32) -> Result<bool, Full> {
-        let known = self.orders.insert(hash, slot, &self.protocol.records, |slot| self.order_at(slot, id))?;
+    /// The record that the first cell for this hash names, if that may be its own.
+    #[inline]
+    pub(crate) fn first_named(&self, hash: u64) -> Option<u32> {
+        self.orders.first_named(hash)
+    }
+
+    /// Enters a draft, unless the id is known. `unknown` is what [`find_settled`](Self::find_settled) answered.
+    pub(crate) fn enter(&self, id: &str, unknown: Unknown<'_>, slot: u32) -> Result<bool, Full> {
+        if unknown.vacancy.is_some_and(|vacancy| vacancy.fill(slot)) {
+            return Ok(true);
+        }
+        let known = self.orders.insert(unknown.hash, slot, &self.protocol.records, |slot| self.order_at(slot, id))?;
         Ok(known.is_none())
     }
 
@@ -156,12 +202,15 @@ impl Stockade {
         Some(Found { slot, word })
     }
 
-    /// The order of this id with nothing busy on it: what is busy is helped first.
-    pub(crate) fn find_settled(&self, id: &str, hash: u64) -> Option<Found> {
+    /// The order of this id with nothing busy on it: what is busy is helped first. Of an id that is not known, what it
+    /// takes to enter it.
+    #[inline]
+    pub(crate) fn find_settled(&self, id: &str, hash: u64) -> Result<Found, Unknown<'_>> {
         loop {
-            let found = self.find(id, hash)?;
+            let sought = self.orders.seek(hash, |slot| self.order_at(slot, id));
+            let found = sought.map_err(|vacancy| Unknown { hash, vacancy })?;
             if !found.word.is_busy() {
-                return Some(found);
+                return Ok(found);
             }
             self.protocol.help(found.op());
         }

@@ -74,6 +74,26 @@ impl std::fmt::Display for Shortages {
     }
 }
 
+/// Why [`Builder::build`](crate::Builder::build) made no engine.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// No engine can have room for so many orders.
+    #[error("room for {capacity} orders was asked for; an engine holds at most {max}: use several engines")]
+    TooManyOrders {
+        /// Orders that were asked for.
+        capacity: usize,
+        /// Most orders of an engine.
+        max: u64,
+    },
+    /// The system gave less memory than that takes.
+    #[error("no memory for {capacity} orders: ask for fewer, and let the engine grow")]
+    OutOfMemory {
+        /// Orders that were asked for.
+        capacity: usize,
+    },
+}
+
 /// Why [`add_sku`](crate::Stockade::add_sku) created no row.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]

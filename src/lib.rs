@@ -37,6 +37,7 @@
 
 mod answer;
 mod arena;
+mod builder;
 mod engine;
 mod error;
 mod layout;
@@ -59,9 +60,10 @@ mod hooks;
 pub use sync::model;
 
 pub use answer::{Advanced, CancelReason, Cancelled, Created, Line, Order, Reservation, Reserved, Sku, State, Stock};
+pub use builder::Builder;
 pub use engine::Stockade;
 pub use error::{
-    AddSkuError, AdvanceError, CancelError, CreateError, HoldClosed, Invalid, ReserveError, RestockError,
+    AddSkuError, AdvanceError, BuildError, CancelError, CreateError, HoldClosed, Invalid, ReserveError, RestockError,
     SetAvailableError, Shortage, Shortages, TransitionError, UnknownSku, VoidError, WriteOffError,
 };
 pub use layout::{MAX_KEY_BYTES, MAX_LINES, MAX_UNITS};

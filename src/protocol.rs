@@ -31,7 +31,7 @@ use crate::error::{Shortage, Shortages};
 use crate::hooks::{Step, step};
 use crate::layout::LAST_ROW_VERSION;
 use crate::record::{Records, RowLine};
-use crate::request::PerLine;
+use crate::request::{PerLine, RowLines};
 use crate::row::{Op, Row, RowWord};
 use crate::state::{Effect, OrderWord};
 use crate::stats::{Event, Tally};
@@ -278,8 +278,8 @@ impl Protocol {
     }
 
     /// Whether the rows can serve these lines, and what they were, without changing anything. Lock-free.
-    pub(crate) fn look(&self, lines: &[RowLine]) -> (Look, PerLine<RowWord>) {
-        let seen: PerLine<RowWord> = lines.iter().map(|line| self.read(line.row)).collect();
+    pub(crate) fn look(&self, lines: &RowLines) -> (Look, PerLine<RowWord>) {
+        let seen = lines.map(|line| self.read(line.row));
         let short: Vec<_> = (lines.iter().zip(seen.iter()))
             .filter(|(line, row)| row.available() < u64::from(line.quantity))
             .map(|(line, row)| (*line, row.available()))

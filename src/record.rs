@@ -14,10 +14,12 @@
 //! A reader may hold the slot of a record that has been recycled under it. It may read whatever it finds there, but
 //! must look at word 0 *afterwards*, and believe what it read only if the tag is still the one it expects.
 
+use crossbeam_utils::CachePadded;
+
 use crate::arena::{Arena, Full, Slot};
 use crate::layout::{Field, SLOT_BITS};
 use crate::state::{OrderWord, Phase};
-use crate::sync::{Data, Word};
+use crate::sync::{Class, Data, Word};
 
 const PAYLOAD: usize = 6;
 
@@ -49,7 +51,6 @@ impl Slot for Record {
 
     #[cfg(stockade_loom)]
     fn chunk() -> Option<Box<Self::Chunk>> {
-        use crate::sync::Class;
         let record =
             |_| Record { state: Word::default(), head: Word::of(Class::Memory, 0), payload: Default::default() };
         Some(Box::new(std::array::from_fn(record)))
@@ -91,32 +92,62 @@ impl RowLine {
 }
 
 /// A key eight bytes a word, the last one filled up with zeros.
+#[inline]
 pub(crate) fn key_words(key: &str) -> impl Iterator<Item = u64> + '_ {
-    key.as_bytes().chunks(8).map(|chunk| {
-        let mut bytes = [0; 8];
-        bytes[..chunk.len()].copy_from_slice(chunk);
-        u64::from_le_bytes(bytes)
-    })
+    let whole = key.as_bytes().chunks_exact(8);
+    let rest = whole.remainder();
+    let last = rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    let whole = whole.map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap_or_default()));
+    whole.chain((!rest.is_empty()).then_some(last))
 }
 
-/// All order records.
-pub(crate) struct Records(pub(crate) Arena<Record>);
+/// All order records, and how many more orders there may be.
+pub(crate) struct Records {
+    pub(crate) arena: Arena<Record>,
+    room: Option<CachePadded<Word>>,
+}
 
 impl Records {
+    pub(crate) fn new(max_orders: Option<u64>) -> Self {
+        let room = max_orders.map(|orders| CachePadded::new(Word::of(Class::Memory, orders)));
+        Records { arena: Arena::new(), room }
+    }
+
+    /// Takes one from the orders there may still be. Lock-free.
+    fn claim_room(&self) -> Result<(), Full> {
+        let Some(room) = &self.room else { return Ok(()) };
+        let mut left = room.load();
+        loop {
+            let less = left.checked_sub(1).ok_or(Full)?;
+            match room.compare_exchange(left, less) {
+                Ok(_) => return Ok(()),
+                Err(now) => left = now,
+            }
+        }
+    }
+
+    /// One order may come that could not before: a draft was not entered, or an attempt was refused. Lock-free.
+    pub(crate) fn give_room_back(&self) {
+        let Some(room) = &self.room else { return };
+        let mut left = room.load();
+        while let Err(now) = room.compare_exchange(left, left + 1) {
+            left = now;
+        }
+    }
+
     /// Writes a record that nobody else can find yet; its state is `phase` under the slot's current tag.
     pub(crate) fn draft(&self, id: &str, lines: &[RowLine], phase: Phase, version: u64) -> Result<Draft<'_>, Full> {
-        let draft = Draft { records: self, slot: self.0.alloc()? };
-        let first = self.0.get(draft.slot);
+        self.claim_room()?;
+        let slot = self.arena.alloc().inspect_err(|_| self.give_room_back())?;
+        let draft = Draft { records: self, slot };
+        let first = self.get(slot);
         first.head.store(0);
         let mut last = first;
         let mut at = 0;
-        for word in key_words(id).chain(lines.iter().map(|line| line.pack())) {
+        let words = key_words(id).chain(lines.iter().map(|line| line.pack()));
+        for word in words {
             if at == PAYLOAD {
-                let more = self.0.alloc()?;
-                let next = self.0.get(more);
-                next.head.store(0);
-                last.head.store(NEXT.set(last.head.load(), u64::from(more)));
-                last = next;
+                last = self.another(last)?;
                 at = 0;
             }
             last.payload[at].store(word);
@@ -128,24 +159,34 @@ impl Records {
         Ok(draft)
     }
 
+    /// A record in which `last` goes on.
+    #[cold]
+    fn another(&self, last: &Record) -> Result<&Record, Full> {
+        let slot = self.arena.alloc()?;
+        let next = self.arena.get(slot);
+        next.head.store(0);
+        last.head.store(NEXT.set(last.head.load(), u64::from(slot)));
+        Ok(next)
+    }
+
     /// Gives a dead record and its continuations back. Only by the one thread that took it out of the index.
     pub(crate) fn recycle(&self, slot: u32) {
         let mut slot = slot;
         while slot != 0 {
-            let record = self.0.get(slot);
+            let record = self.arena.get(slot);
             let next = NEXT.get(record.head.load()) as u32;
             // The tag moves on before anything else is changed, so that who still reads this record notices.
             let vacant = record.state().begin(Phase::Vacant);
             record.state.store(vacant.0);
             if vacant.tag() < crate::layout::RETIRED_TAG {
-                self.0.free(slot);
+                self.arena.free(slot);
             }
             slot = next;
         }
     }
 
     pub(crate) fn get(&self, slot: u32) -> &Record {
-        self.0.get(slot)
+        self.arena.get(slot)
     }
 
     pub(crate) fn has_id(&self, slot: u32, id: &str) -> bool {
@@ -179,14 +220,14 @@ struct Payload<'a> {
 
 impl<'a> Payload<'a> {
     fn new(records: &'a Records, slot: u32) -> Self {
-        let record = records.0.get(slot);
+        let record = records.get(slot);
         Payload { records, head: record.head.load(), record, at: 0 }
     }
 
     #[inline]
     fn next(&mut self) -> u64 {
         if self.at == PAYLOAD {
-            self.record = self.records.0.get(NEXT.get(self.record.head.load()) as u32);
+            self.record = self.records.get(NEXT.get(self.record.head.load()) as u32);
             self.at = 0;
         }
         self.at += 1;
@@ -254,6 +295,7 @@ impl Draft<'_> {
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
         self.records.recycle(self.slot);
+        self.records.give_room_back();
     }
 }
 
@@ -265,7 +307,7 @@ mod tests {
 
     #[test]
     fn an_id_and_its_lines_come_back_whatever_their_length() {
-        let records = Records(Arena::new());
+        let records = Records::new(None);
         for (bytes, count) in (1..=255).flat_map(|bytes| [(bytes, 1), (bytes, 2), (bytes, 13)]) {
             let id = "i".repeat(bytes);
             let lines: Vec<_> = (1..=count).map(|row| RowLine { row, quantity: u32::MAX - row }).collect();

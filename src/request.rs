@@ -104,6 +104,17 @@ impl<T> DerefMut for PerLine<T> {
     }
 }
 
+impl<T> PerLine<T> {
+    /// Something else for each line.
+    #[inline]
+    pub(crate) fn map<U>(&self, mut f: impl FnMut(&T) -> U) -> PerLine<U> {
+        match self {
+            PerLine::One([one]) => PerLine::One([f(one)]),
+            PerLine::Many(many) => PerLine::Many(many.iter().map(f).collect()),
+        }
+    }
+}
+
 impl<T> FromIterator<T> for PerLine<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let mut items = items.into_iter();

@@ -132,12 +132,32 @@ struct Leaf<'a> {
 enum Search<'a, R> {
     /// At an entry that matches.
     Found(R),
-    /// At the first EMPTY cell: the key is not here. `distance` cells lie between it and the key's place.
-    Empty { cell: &'a Word, distance: usize },
+    /// At the first EMPTY cell: the key is not here.
+    Empty(Vacancy<'a>),
     /// The key is not here, and it cannot come here any more: no cell is EMPTY.
     NoRoom,
     /// At a cell of another generation: the segment serves elsewhere by now.
     Stale,
+}
+
+/// Where a key that was looked for in vain belongs: the first EMPTY cell of its probe sequence.
+pub(crate) struct Vacancy<'a> {
+    cell: &'a Word,
+    generation: u64,
+    fingerprint: u64,
+    /// How many cells lie between it and the key's place.
+    distance: usize,
+}
+
+impl Vacancy<'_> {
+    /// Enters `slot` there. If it is not EMPTY any more: false, and the key has to be looked for again. Lock-free.
+    ///
+    /// Linearization point: the CAS. A cell never becomes EMPTY again under its generation, so those before it are as they were.
+    #[inline]
+    pub(crate) fn fill(&self, slot: u32) -> bool {
+        let entry = FINGERPRINT.set(CELL_SLOT.set(ENTRY, u64::from(slot)), self.fingerprint);
+        self.cell.compare_exchange(empty(self.generation), entry).is_ok()
+    }
 }
 
 impl Table {
@@ -153,20 +173,62 @@ impl Table {
         }
     }
 
+    /// A table that is divided as far as so many keys will need, in memory that is touched already.
+    pub(crate) fn with_capacity(keys: usize) -> Result<Self, Full> {
+        let table = Self::new();
+        // Never more than six tenths full, so that probes are short and chance crowds no segment.
+        let depth = (0..MAX_DEPTH).find(|depth| keys * 10 <= (CELLS * 6) << depth).ok_or(Full)?;
+        if depth > 0 {
+            table.free_segment(table.root.load());
+        }
+        for depth in 1..=depth {
+            table.levels[depth as usize - 1].get_or_try_init(|| words(1 << depth).map(Box::new).ok_or(Full))?;
+        }
+        for depth in 0..depth {
+            table.nodes(depth).iter().for_each(|node| node.store(SPLIT));
+        }
+        for node in table.nodes(depth).iter().take(if depth > 0 { 1 << depth } else { 0 }) {
+            let slot = table.segments.alloc()?;
+            // The zeros are there; to write them brings the pages.
+            table.segments.get(slot).cells.iter().for_each(|cell| cell.store(empty(0)));
+            node.store(NODE_SEGMENT.set(LEAF, u64::from(slot)));
+        }
+        table.depth_hint.store(u64::from(depth));
+        Ok(table)
+    }
+
+    /// The nodes of one depth that there are.
+    fn nodes(&self, depth: u32) -> &[Word] {
+        match depth.checked_sub(1) {
+            None => std::slice::from_ref(&self.root),
+            Some(level) => self.levels[level as usize].get().map_or(&[], |nodes| nodes),
+        }
+    }
+
     /// What `matches` makes of the entry of a key with this hash, if it accepts one. Lock-free, writes nothing.
     ///
     /// `None` was true at one instant during the call, and so was `Some`: the entry was in the table after `matches`
     /// had looked at its record.
-    pub(crate) fn find<R>(&self, hash: u64, mut matches: impl FnMut(u32) -> Option<R>) -> Option<R> {
+    #[inline]
+    pub(crate) fn find<R>(&self, hash: u64, matches: impl FnMut(u32) -> Option<R>) -> Option<R> {
+        self.seek(hash, matches).ok()
+    }
+
+    /// As [`find`](Self::find); when it finds nothing, it also says where the key can be entered, unless there is no room.
+    pub(crate) fn seek<R>(
+        &self,
+        hash: u64,
+        mut matches: impl FnMut(u32) -> Option<R>,
+    ) -> Result<R, Option<Vacancy<'_>>> {
         let mut depth = self.depth_hint.load() as u32;
         loop {
             let leaf = self.leaf(hash, depth);
             let found = match search(&leaf, hash, &mut matches) {
-                Search::Found(it) => Some(it),
-                Search::Empty { .. } => None,
+                Search::Found(it) => Ok(it),
+                Search::Empty(vacancy) => Err((vacancy.distance < CROWDED).then_some(vacancy)),
                 Search::Stale => continue,
                 // Unless somebody has begun to use the leaf's successor, nobody has put the key elsewhere.
-                Search::NoRoom if self.is_absent(leaf.depth + 1, hash) => None,
+                Search::NoRoom if self.is_absent(leaf.depth + 1, hash) => Err(None),
                 Search::NoRoom => {
                     depth = leaf.depth + 1;
                     continue;
@@ -176,6 +238,16 @@ impl Table {
                 return found;
             }
         }
+    }
+
+    /// The slot in the first cell where a key with this hash is looked for, if its fingerprint fits. A hint: it says nothing
+    /// of what the table holds, but afterwards the cell is near.
+    #[inline]
+    pub(crate) fn first_named(&self, hash: u64) -> Option<u32> {
+        let leaf = self.leaf(hash, self.depth_hint.load() as u32);
+        let wanted = fingerprint(hash);
+        let cell = leaf.segment.cells[wanted as usize % CELLS].load();
+        (KIND.get(cell) == ENTRY && FINGERPRINT.get(cell) == wanted).then(|| CELL_SLOT.get(cell) as u32)
     }
 
     /// Enters `slot` unless `matches` accepts an entry that is there: then that, and nothing changes. Lock-free.
@@ -188,17 +260,16 @@ impl Table {
         entries: &impl Entries,
         mut matches: impl FnMut(u32) -> Option<R>,
     ) -> Result<Option<R>, Full> {
-        let entry = FINGERPRINT.set(CELL_SLOT.set(ENTRY, u64::from(slot)), fingerprint(hash));
         loop {
             let leaf = self.leaf(hash, self.depth_hint.load() as u32);
             match search(&leaf, hash, &mut matches) {
                 Search::Found(it) if leaf.is_current() => return Ok(Some(it)),
-                Search::Empty { cell, distance } if distance < CROWDED => {
-                    if cell.compare_exchange(empty(leaf.generation), entry).is_ok() {
+                Search::Empty(vacancy) if vacancy.distance < CROWDED => {
+                    if vacancy.fill(slot) {
                         return Ok(None);
                     }
                 }
-                Search::Empty { .. } | Search::NoRoom => self.rewrite(&leaf, hash, entries)?,
+                Search::Empty(_) | Search::NoRoom => self.rewrite(&leaf, hash, entries)?,
                 Search::Found(_) | Search::Stale => {}
             }
         }
@@ -408,7 +479,7 @@ fn search<'a, R>(leaf: &Leaf<'a>, hash: u64, matches: &mut impl FnMut(u32) -> Op
         } else if CELL_GENERATION.get(word) != leaf.generation {
             return Search::Stale;
         } else if KIND.get(word) == EMPTY {
-            return Search::Empty { cell, distance };
+            return Search::Empty(Vacancy { cell, generation: leaf.generation, fingerprint: wanted, distance });
         } else {
             return Search::NoRoom;
         }
@@ -511,6 +582,17 @@ mod tests {
     }
 
     #[test]
+    fn room_from_the_beginning_is_not_divided_again() {
+        for keys in [1, 307, 308, 20_000, 100_000] {
+            let (table, slots) = (Table::with_capacity(keys).unwrap(), Slots::default());
+            let depth = table.depth_hint.load();
+            (1..=keys as u32).for_each(|slot| insert(&table, slot, &slots));
+            assert_eq!(table.depth_hint.load(), depth, "{keys} keys");
+            assert!(visit_all(&table).into_iter().collect::<HashSet<_>>().len() == keys);
+        }
+    }
+
+    #[test]
     fn garbage_goes_once_and_leaves_room() {
         let (table, mut slots) = (Table::new(), Slots::default());
         for slot in 1..100_000 {
@@ -548,7 +630,7 @@ mod tests {
     /// Enters a slot in the leaf of depth 1 for this hash.
     fn put(table: &Table, hash: u64, slot: u32) {
         let leaf = table.leaf_at(1, hash).unwrap();
-        let Search::Empty { cell, .. } = search(&leaf, hash, &mut |_| None::<()>) else { panic!() };
+        let Search::Empty(Vacancy { cell, .. }) = search(&leaf, hash, &mut |_| None::<()>) else { panic!() };
         cell.store(FINGERPRINT.set(CELL_SLOT.set(ENTRY, u64::from(slot)), fingerprint(hash)));
     }
 

@@ -1,7 +1,7 @@
 //! Verbs that end an order and give back what it holds: cancel and void.
 
 use crate::arena::Full;
-use crate::engine::Found;
+use crate::engine::{Found, Unknown};
 use crate::hooks::{Step, step};
 use crate::request::{RowLines, check_key};
 use crate::state::Phase;
@@ -40,6 +40,7 @@ impl Stockade {
     /// ```
     pub fn cancel(&self, id: &str) -> Result<Cancelled, CancelError> {
         let closed = self.close_known(id, self.hash(id), CancelReason::Cancelled);
+        let closed = closed.map(|known| known.unwrap_or(Cancelled::Unknown));
         self.told(closed.map_err(|actual| CancelError::InvalidState { actual }))
     }
 
@@ -71,14 +72,14 @@ impl Stockade {
         let hash = self.hash(id);
         loop {
             let closed = self.close_known(id, hash, CancelReason::Voided);
-            match closed.map_err(|actual| VoidError::InvalidState { actual })? {
-                Cancelled::Unknown => {}
-                known => return Ok(known),
-            }
+            let unknown = match closed.map_err(|actual| VoidError::InvalidState { actual })? {
+                Ok(answer) => return Ok(answer),
+                Err(unknown) => unknown,
+            };
             let mark = self.protocol.records.draft(id, &[], Phase::Cancelled, 1)?;
             mark.explain(CancelReason::Voided);
             step(Step::Drafted);
-            if self.enter(id, hash, mark.slot)? {
+            if self.enter(id, unknown, mark.slot)? {
                 mark.publish();
                 self.protocol.tally.add(Event::Marked);
                 return Ok(Cancelled::Unknown);
@@ -86,14 +87,17 @@ impl Stockade {
         }
     }
 
-    fn close_known(&self, id: &str, hash: u64, reason: CancelReason) -> Result<Cancelled, State> {
+    fn close_known(&self, id: &str, hash: u64, reason: CancelReason) -> Result<Result<Cancelled, Unknown<'_>>, State> {
         loop {
-            let Some(found) = self.find_settled(id, hash) else { return Ok(Cancelled::Unknown) };
+            let found = match self.find_settled(id, hash) {
+                Ok(found) => found,
+                Err(unknown) => return Ok(Err(unknown)),
+            };
             if found.word.phase() == Phase::Cancelled {
-                return Ok(Cancelled::Already);
+                return Ok(Ok(Cancelled::Already));
             }
             match self.close(found, reason) {
-                Ok(released) => return Ok(released),
+                Ok(released) => return Ok(Ok(released)),
                 Err(Open::InvalidState(actual)) => return Err(actual),
                 Err(Open::Moved) => {}
             }

@@ -1,6 +1,7 @@
 //! What users call, one file for each group of verbs.
 
 mod audit;
+mod batch;
 mod cancel;
 mod hold;
 mod read;

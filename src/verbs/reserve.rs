@@ -1,11 +1,10 @@
 //! Verbs that make orders: create and reserve.
 
 use crate::arena::Full;
-use crate::engine::Found;
+use crate::engine::{Found, Unknown};
 use crate::hooks::{Step, step};
 use crate::layout::LAST_RESERVE_TAG;
 use crate::protocol::{Look, Verdict};
-use crate::record::RowLine;
 use crate::request::{PerLine, RowLines, check_key};
 use crate::row::{Op, RowWord};
 use crate::state::{OrderWord, Phase};
@@ -43,22 +42,22 @@ impl Stockade {
             let resolved = self.resolve(lines)?;
             let known = self.find_settled(id, hash);
             match (known, resolved) {
-                (Some(found), _) if found.word.phase() == Phase::Cancelled => {
+                (Ok(found), _) if found.word.phase() == Phase::Cancelled => {
                     return Err(CreateError::Closed { state: State::Cancelled });
                 }
-                (Some(found), Ok(lines)) => {
+                (Ok(found), Ok(lines)) => {
                     let state = found.word.shown().unwrap_or(State::Created);
                     let same = self.same_lines(found, &lines);
                     return if same { Ok(Created::Replayed { state }) } else { Err(CreateError::LinesDiffer) };
                 }
-                (Some(_), Err(_)) if self.resolve(lines)?.is_err() => return Err(CreateError::LinesDiffer),
+                (Ok(_), Err(_)) if self.resolve(lines)?.is_err() => return Err(CreateError::LinesDiffer),
                 // The SKU has come meanwhile.
-                (Some(_), Err(_)) => {}
-                (None, Err(unknown)) => return Err(unknown.into()),
-                (None, Ok(lines)) => {
+                (Ok(_), Err(_)) => {}
+                (Err(_), Err(no_sku)) => return Err(no_sku.into()),
+                (Err(unknown), Ok(lines)) => {
                     let draft = self.protocol.records.draft(id, &lines, Phase::Created, 0)?;
                     step(Step::Drafted);
-                    if self.enter(id, hash, draft.slot)? {
+                    if self.enter(id, unknown, draft.slot)? {
                         draft.publish();
                         return Ok(Created::New);
                     }
@@ -104,21 +103,40 @@ impl Stockade {
         self.told(self.try_reserve(id, lines)).map(|(reserved, _)| reserved)
     }
 
+    /// The same for an id whose hash is known.
+    pub(super) fn reserve_hashed<S: SkuRef>(
+        &self,
+        id: &str,
+        hash: u64,
+        lines: &[(S, u32)],
+    ) -> Result<Reserved, ReserveError> {
+        let answer = check_key(id).map_err(Into::into).and_then(|()| self.try_reserve_hashed(id, hash, lines));
+        self.told(answer).map(|(reserved, _)| reserved)
+    }
+
     /// Also names the operation that took the stock, for who wants to give it back.
     pub(super) fn try_reserve<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<(Reserved, Op), ReserveError> {
         check_key(id)?;
-        let hash = self.hash(id);
+        self.try_reserve_hashed(id, self.hash(id), lines)
+    }
+
+    fn try_reserve_hashed<S: SkuRef>(
+        &self,
+        id: &str,
+        hash: u64,
+        lines: &[(S, u32)],
+    ) -> Result<(Reserved, Op), ReserveError> {
         loop {
             let resolved = self.resolve(lines)?;
             match (self.find_settled(id, hash), resolved) {
-                (Some(found), _) if found.word.phase() == Phase::Cancelled => {
+                (Ok(found), _) if found.word.phase() == Phase::Cancelled => {
                     return Err(ReserveError::Closed { state: State::Cancelled });
                 }
-                (Some(_), Err(_)) if self.resolve(lines)?.is_err() => return Err(ReserveError::LinesDiffer),
+                (Ok(_), Err(_)) if self.resolve(lines)?.is_err() => return Err(ReserveError::LinesDiffer),
                 // The SKU has come meanwhile.
-                (Some(_), Err(_)) => {}
-                (None, Err(unknown)) => return Err(unknown.into()),
-                (Some(found), Ok(lines)) => {
+                (Ok(_), Err(_)) => {}
+                (Err(_), Err(no_sku)) => return Err(no_sku.into()),
+                (Ok(found), Ok(lines)) => {
                     if !self.same_lines(found, &lines) {
                         return Err(ReserveError::LinesDiffer);
                     }
@@ -129,8 +147,8 @@ impl Stockade {
                         return Ok((Reserved::New(reservation(op.slot)), op));
                     }
                 }
-                (None, Ok(lines)) => {
-                    if let Some(op) = self.reserve_unknown(id, hash, &lines)? {
+                (Err(unknown), Ok(lines)) => {
+                    if let Some(op) = self.reserve_unknown(id, unknown, &lines)? {
                         return Ok((Reserved::New(reservation(op.slot)), op));
                     }
                 }
@@ -139,17 +157,17 @@ impl Stockade {
     }
 
     /// One attempt to reserve for an id that was not known. `None`: something moved, try again.
-    fn reserve_unknown(&self, id: &str, hash: u64, lines: &[RowLine]) -> Result<Option<Op>, ReserveError> {
+    fn reserve_unknown(&self, id: &str, unknown: Unknown<'_>, lines: &RowLines) -> Result<Option<Op>, ReserveError> {
         let seen = match self.look(lines) {
             Ok(seen) => seen,
             // Still no order: so there was none at the instant of the shortage either.
-            Err(refusal) => return if self.find(id, hash).is_none() { Err(refusal) } else { Ok(None) },
+            Err(refusal) => return if self.find(id, unknown.hash).is_none() { Err(refusal) } else { Ok(None) },
         };
         let records = &self.protocol.records;
         let draft = records.draft(id, lines, Phase::Reserving, 0)?;
         let busy = draft.record().state();
         step(Step::Drafted);
-        if !self.enter(id, hash, draft.slot)? {
+        if !self.enter(id, unknown, draft.slot)? {
             return Ok(None);
         }
         let slot = draft.publish();
@@ -157,14 +175,16 @@ impl Stockade {
         let verdict = self.attempt(slot, busy, lines, seen);
         if !matches!(verdict, Ok(Some(_))) {
             // Only now may the record be recycled: had others been free to do so, this thread could not know its verdict.
-            records.get(slot).advance(busy.to(Phase::Refused), busy.to(Phase::Dead));
+            if records.get(slot).advance(busy.to(Phase::Refused), busy.to(Phase::Dead)) {
+                records.give_room_back();
+            }
             step(Step::MarkedDead);
         }
         verdict
     }
 
     /// One attempt to reserve for a CREATED order. `None`: something moved, try again.
-    pub(super) fn reserve_created(&self, found: Found, lines: &[RowLine]) -> Result<Option<Op>, ReserveError> {
+    pub(super) fn reserve_created(&self, found: Found, lines: &RowLines) -> Result<Option<Op>, ReserveError> {
         let order = self.protocol.records.get(found.slot);
         let seen = match self.look(lines) {
             Ok(seen) => seen,
@@ -186,7 +206,7 @@ impl Stockade {
     }
 
     /// The rows as they are, or the refusal that these lines would get right now.
-    fn look(&self, lines: &[RowLine]) -> Result<PerLine<RowWord>, ReserveError> {
+    fn look(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
         let refusal = match self.protocol.look(lines) {
             (Look::Enough | Look::Moving, seen) => return Ok(seen),
             (Look::Short(short), _) => ReserveError::Insufficient { short: self.protocol.shortages(short) },
@@ -201,7 +221,7 @@ impl Stockade {
         &self,
         slot: u32,
         busy: OrderWord,
-        lines: &[RowLine],
+        lines: &RowLines,
         seen: PerLine<RowWord>,
     ) -> Result<Option<Op>, ReserveError> {
         let op = Op { slot, tag: busy.tag() };

@@ -3,7 +3,7 @@
 use super::cancel::Open;
 use crate::engine::Found;
 use crate::hooks::{Step, step};
-use crate::record::RowLine;
+use crate::request::RowLines;
 use crate::state::Phase;
 use crate::{AdvanceError, Advanced, CancelReason, ReserveError, State, Stockade, TransitionError};
 
@@ -63,7 +63,7 @@ impl Stockade {
     fn advance(&self, id: &str, from: Phase, to: Phase) -> Result<Advanced, AdvanceError> {
         let hash = self.hash(id);
         loop {
-            let found = self.find_settled(id, hash).ok_or(AdvanceError::UnknownOrder)?;
+            let found = self.find_settled(id, hash).map_err(|_| AdvanceError::UnknownOrder)?;
             let phase = found.word.phase();
             if phase == from {
                 if let Some(version) = self.step_on(found, to) {
@@ -120,7 +120,7 @@ impl Stockade {
         }
         let hash = self.hash(id);
         loop {
-            let found = self.find_settled(id, hash).ok_or(TransitionError::UnknownOrder)?;
+            let found = self.find_settled(id, hash).map_err(|_| TransitionError::UnknownOrder)?;
             match found.word.shown() {
                 Some(actual) if actual != from => {
                     return Err(TransitionError::InvalidState { expected: from, actual });
@@ -139,7 +139,7 @@ impl Stockade {
         match to {
             State::Created => Ok(None),
             State::InventoryReserved => {
-                let lines: Vec<RowLine> = self.protocol.records.lines(found.slot).collect();
+                let lines: RowLines = self.protocol.records.lines(found.slot).collect();
                 match self.reserve_created(found, &lines) {
                     Ok(reserved) => Ok(reserved.map(|_| found.word.version() + 1)),
                     Err(ReserveError::Insufficient { short }) => Err(TransitionError::Insufficient { short }),
