@@ -107,7 +107,7 @@ impl Row {
                 Pick::Smallest => "smallest",
             },
             met: spread.as_ref().and_then(|it| figure.goal.is_met(it.figure)),
-            absent: spread.is_none().then_some(figure.absent),
+            absent: spread.is_none().then_some("not measured"),
             beside: beside.collect(),
             beside_unit: figure.beside_unit.1,
             spread,

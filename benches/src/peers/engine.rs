@@ -13,23 +13,12 @@ pub struct Engine {
     names: Vec<(String, Sku)>,
 }
 
-/// An engine with room for so many orders. The one place to change when the engine can be told how many.
-fn stockade_with_capacity(_orders: usize) -> Stockade {
-    Stockade::new()
-}
-
-/// Many orders through one call. The one place to change when the engine has such a verb: until then the figure
-/// says "no batch verb yet".
-fn reserve_batch(_shop: &Stockade, _orders: &[Request<'_, Sku>]) -> Option<Vec<Result<Reserved, ReserveError>>> {
-    None
-}
-
 impl Contender for Engine {
     const NAME: &'static str = "stockade";
     type Row = Sku;
 
     fn open(skus: &[(String, u64)], orders: usize) -> Result<(Self, Vec<Sku>)> {
-        let shop = if orders == 0 { Stockade::new() } else { stockade_with_capacity(orders) };
+        let shop = Stockade::with_capacity(orders)?;
         let rows = skus.iter().map(|(name, units)| shop.add_sku(name, *units)).collect::<Result<Vec<_>, _>>()?;
         let names = skus.iter().map(|sku| sku.0.clone()).zip(rows.iter().copied()).collect();
         Ok((Engine { shop, names }, rows))
@@ -83,8 +72,7 @@ impl Contender for Engine {
     }
 
     fn reserve_many(&self, orders: &[Request<'_, Sku>]) -> Option<Vec<Reserve<Sku>>> {
-        let answers = reserve_batch(&self.shop, orders)?;
-        Some(answers.into_iter().map(|it| self.answer(it)).collect())
+        Some(self.shop.reserve_batch(orders).into_iter().map(|it| self.answer(it)).collect())
     }
 }
 
