@@ -135,6 +135,9 @@ fn compare(seen: &Seen, expected: &BTreeSet<String>) -> Option<String> {
     if let Some(panic) = &seen.panic {
         return Some(format!("{panic}\nas it happened:\n{}", trace()));
     }
+    if seen.outcomes.values().sum::<u64>() == 1 {
+        return Some("one execution: the threads do not meet".into());
+    }
     let missing: Vec<&String> = expected.iter().filter(|it| !seen.outcomes.contains_key(*it)).collect();
     (!missing.is_empty()).then(|| format!("never seen: {missing:?}"))
 }
