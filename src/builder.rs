@@ -32,7 +32,8 @@ impl Builder {
     }
 
     /// Takes no more orders than this, cancelled ones and ids marked by `void` included, because they keep their id: past it
-    /// a new id gets `Full`, and nothing changes. A reserve that is under way counts until it is refused.
+    /// a new id gets `Full`, and nothing changes. What is under way counts until it is refused; so at the very limit a repeat
+    /// that comes while its first is being entered can get `Full` too, and learns the result when it asks again.
     ///
     /// A limit costs one shared counter for each new order.
     pub fn max_orders(mut self, orders: u64) -> Self {

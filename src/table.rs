@@ -593,6 +593,17 @@ mod tests {
     }
 
     #[test]
+    fn a_vacancy_in_a_segment_that_serves_elsewhere_is_not_filled() {
+        let (table, slots) = (Table::new(), Slots { dead: u32::MAX, ..Slots::default() });
+        let Err(Some(vacancy)) = table.seek(hash(1), |_| None::<()>) else { panic!() };
+        // All of it garbage: the segment is cleaned, and comes back EMPTY under its next generation.
+        (2..2_000).for_each(|slot| insert(&table, slot, &slots));
+        assert!(CELL_GENERATION.get(vacancy.cell.load()) > 0 || KIND.get(vacancy.cell.load()) == ENTRY);
+        assert!(!vacancy.fill(1));
+        assert!(!visit_all(&table).contains(&1));
+    }
+
+    #[test]
     fn garbage_goes_once_and_leaves_room() {
         let (table, mut slots) = (Table::new(), Slots::default());
         for slot in 1..100_000 {

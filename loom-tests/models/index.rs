@@ -1,9 +1,9 @@
 //! The index: one key entered twice, and finds, inserts, listings and rewrites while a segment is divided or cleaned. A
 //! segment has four cells in the loom build.
 
-use stockade_loom::AddSkuError;
 use stockade_loom::hooks::{Step, with_hook};
 use stockade_loom::model::Class;
+use stockade_loom::{AddSkuError, Sku, Stockade};
 
 use crate::run::{Bounds, Expect, Model, WHOLE};
 use crate::shop::{Shop, create, reserve, shop, state, stock, two};
@@ -19,6 +19,8 @@ pub fn models() -> Vec<Model> {
         add_add(),
         add_and_look(),
         taken_from_one_free_list(),
+        last_place(),
+        place_of_the_refused(),
         growing("find an old one, division", WHOLE, full, find_old, &["created new, 5 orders"]),
         growing("find a new one, division", PART, full, find_new, &["none new, 5 orders", "created new, 5 orders"]),
         crowded("list, division", full, list, &["4 new, 5 orders", "5 new, 5 orders"]),
@@ -77,6 +79,38 @@ fn taken_from_one_free_list() -> Model {
     Model { words: &[Class::Memory], ..Model::new("index: two take from one free list", outcomes, race) }
 }
 
+/// Room for one order, and two that come.
+fn last_place() -> Model {
+    let race = || {
+        let (shop, a) = limited(1);
+        let [one, other] =
+            two(&shop, |shop| create(shop, "one", &[(a, 1)]), move |shop| create(shop, "other", &[(a, 1)]));
+        format!("{one} {other}, {}", orders(&shop))
+    };
+    let outcomes = Expect::exactly(&["new full, 1 order", "full new, 1 order"]);
+    Model { words: &[Class::Memory], ..Model::new("index: the last place, two ids", outcomes, race) }
+}
+
+/// Room for one order, which is refused in a race: its place is free again, once.
+fn place_of_the_refused() -> Model {
+    let race = || {
+        let (shop, a) = limited(1);
+        let [refused, other] =
+            two(&shop, |shop| refused_in_a_race(shop, "refused"), move |shop| create(shop, "other", &[(a, 1)]));
+        let after = create(&shop, "after", &[(a, 1)]);
+        format!("{refused} {other} {after}, {}", orders(&shop))
+    };
+    let outcomes = ["short new full, 1 order", "short full new, 1 order", "full new full, 1 order"];
+    let outcomes = Expect::exactly(&outcomes);
+    Model { words: &[Class::Memory], ..Model::new("index: the place of a refused order", outcomes, race) }
+}
+
+fn limited(orders: u64) -> (Shop, Sku) {
+    let shop = Stockade::builder().max_orders(orders).build().unwrap();
+    let a = shop.add_sku("A", 9).unwrap();
+    (Shop::new(shop), a)
+}
+
 /// What `act` sees while a new order makes the index rewrite its only segment.
 fn growing(name: &str, bounds: Bounds, begin: fn() -> Shop, act: fn(&Shop) -> String, outcomes: &[&str]) -> Model {
     let race = move || {
@@ -100,18 +134,26 @@ fn full() -> Shop {
 /// A shop whose index has a full segment, half of which is what refused attempts left behind.
 fn dirty() -> Shop {
     let shop = with_orders(2);
-    let a = shop.sku("A").unwrap();
     for id in ["dead-0", "dead-1"] {
-        let meddler = Shop::clone(&shop);
-        let write_off = move |step| {
-            if step == Step::Drafted {
-                meddler.write_off(a, 9).unwrap();
-            }
-        };
-        assert_eq!(with_hook(write_off, || reserve(&shop, id, &[(a, 9)])), "short");
-        let _ = shop.restock(a, 9).unwrap();
+        assert_eq!(refused_in_a_race(&shop, id), "short");
     }
     shop
+}
+
+/// A reserve that finds enough when it looks, and nothing when it takes.
+fn refused_in_a_race(shop: &Shop, id: &str) -> String {
+    let a = shop.sku("A").unwrap();
+    let meddler = Shop::clone(shop);
+    let write_off = move |step| {
+        if step == Step::Drafted {
+            meddler.write_off(a, 9).unwrap();
+        }
+    };
+    let answer = with_hook(write_off, || reserve(shop, id, &[(a, 9)]));
+    if answer == "short" {
+        let _ = shop.restock(a, 9).unwrap();
+    }
+    answer
 }
 
 fn with_orders(orders: usize) -> Shop {

@@ -72,6 +72,7 @@ pub fn reserve(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
         Ok(Reserved::Replayed(_)) => "replay",
         Err(ReserveError::Insufficient { .. }) => "short",
         Err(ReserveError::Closed { .. }) => "closed",
+        Err(ReserveError::Full) => "full",
         Err(other) => panic!("{other}"),
     }
     .into()
@@ -82,6 +83,7 @@ pub fn create(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
         Ok(Created::New) => "new".into(),
         Ok(Created::Replayed { .. }) => "replay".into(),
         Err(CreateError::Closed { .. }) => "closed".into(),
+        Err(CreateError::Full) => "full".into(),
         Err(other) => panic!("{other}"),
     }
 }
