@@ -38,6 +38,7 @@ const fn scenario(name: &'static str, prepare: fn(&Shop), act: fn(&Shop)) -> Sce
 
 const SCENARIOS: &[Scenario] = &[
     scenario("reserve", |_| {}, |s| drop(s.reserve("id", &[("A", 2)]))),
+    scenario("reserve many", |_| {}, |s| drop(s.reserve_batch(&[("id", &[("A", 2)]), ("more", &[("B", 1)])]))),
     scenario("reserve two lines", |_| {}, |s| drop(s.reserve("id", &[("A", 2), ("B", 1)]))),
     scenario("refused at a look", |_| {}, |s| drop(s.reserve("id", &[("A", 5_000)]))),
     Scenario {
@@ -126,7 +127,7 @@ fn once(at: Step, work: impl Fn()) -> impl Fn(Step) {
 }
 
 fn shop() -> Shop {
-    let shop = Stockade::new();
+    let shop = Stockade::builder().max_orders(1 << 20).build().unwrap();
     shop.add_sku("A", UNITS).unwrap();
     shop.add_sku("B", UNITS).unwrap();
     shop.add_sku("last", 1).unwrap();
