@@ -74,6 +74,21 @@ impl std::fmt::Display for Shortages {
     }
 }
 
+/// Why [`balance`](crate::Stockade::balance) says nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BalanceError {
+    /// No such row.
+    #[error(transparent)]
+    UnknownSku(#[from] UnknownSku),
+    /// The row changed while the orders were read, or an edit of it is under way.
+    #[error("{sku:?} changed while its orders were added up: ask again")]
+    InMotion {
+        /// The row's name.
+        sku: Box<str>,
+    },
+}
+
 /// Why [`Builder::build`](crate::Builder::build) made no engine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]

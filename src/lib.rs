@@ -63,8 +63,8 @@ pub use answer::{Advanced, CancelReason, Cancelled, Created, Line, Order, Reserv
 pub use builder::Builder;
 pub use engine::Stockade;
 pub use error::{
-    AddSkuError, AdvanceError, BuildError, CancelError, CreateError, HoldClosed, Invalid, ReserveError, RestockError,
-    SetAvailableError, Shortage, Shortages, TransitionError, UnknownSku, VoidError, WriteOffError,
+    AddSkuError, AdvanceError, BalanceError, BuildError, CancelError, CreateError, HoldClosed, Invalid, ReserveError,
+    RestockError, SetAvailableError, Shortage, Shortages, TransitionError, UnknownSku, VoidError, WriteOffError,
 };
 pub use layout::{MAX_KEY_BYTES, MAX_LINES, MAX_UNITS};
 pub use request::SkuRef;

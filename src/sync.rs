@@ -24,7 +24,15 @@ pub(crate) use real::*;
 #[cfg(stockade_loom)]
 pub(crate) use simulated::*;
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64, Ordering,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+
+/// The orderings, in both builds: what the models check is what is shipped.
+const LOAD: Ordering = Acquire;
+const STORE: Ordering = Release;
+const CHANGE: Ordering = AcqRel;
 
 /// A statistic: relaxed, never part of a decision, in the loom build invisible to loom.
 #[derive(Debug, Default)]
@@ -77,15 +85,12 @@ pub(crate) const SHARDS: usize = 4;
 #[cfg(not(stockade_loom))]
 mod real {
     use std::cell::Cell;
-    use std::sync::atomic::{
-        AtomicU32, AtomicU64,
-        Ordering::{AcqRel, Acquire, Relaxed, Release},
-    };
+    use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
     use bytemuck::Zeroable;
     use portable_atomic::AtomicU128;
 
-    use super::Class;
+    use super::{CHANGE, Class, LOAD, STORE};
 
     /// The bits of a [`WideWord`].
     pub(crate) type Wide = u128;
@@ -101,22 +106,22 @@ mod real {
 
         #[inline]
         pub(crate) fn load(&self) -> u64 {
-            self.0.load(Acquire)
+            self.0.load(LOAD)
         }
 
         #[inline]
         pub(crate) fn store(&self, value: u64) {
-            self.0.store(value, Release);
+            self.0.store(value, STORE);
         }
 
         #[inline]
         pub(crate) fn compare_exchange(&self, old: u64, new: u64) -> Result<u64, u64> {
-            self.0.compare_exchange(old, new, AcqRel, Acquire)
+            self.0.compare_exchange(old, new, CHANGE, LOAD)
         }
 
         #[inline]
         pub(crate) fn fetch_max(&self, value: u64) -> u64 {
-            self.0.fetch_max(value, AcqRel)
+            self.0.fetch_max(value, CHANGE)
         }
     }
 
@@ -127,12 +132,12 @@ mod real {
     impl Data {
         #[inline]
         pub(crate) fn load(&self) -> u64 {
-            self.0.load(Acquire)
+            self.0.load(LOAD)
         }
 
         #[inline]
         pub(crate) fn store(&self, value: u64) {
-            self.0.store(value, Release);
+            self.0.store(value, STORE);
         }
     }
 
@@ -142,17 +147,17 @@ mod real {
     impl WideWord {
         #[inline]
         pub(crate) fn load(&self) -> Wide {
-            self.0.load(Acquire)
+            self.0.load(LOAD)
         }
 
         #[inline]
         pub(crate) fn store(&self, value: Wide) {
-            self.0.store(value, Release);
+            self.0.store(value, STORE);
         }
 
         #[inline]
         pub(crate) fn compare_exchange(&self, old: Wide, new: Wide) -> Result<Wide, Wide> {
-            self.0.compare_exchange(old, new, AcqRel, Acquire)
+            self.0.compare_exchange(old, new, CHANGE, LOAD)
         }
 
         pub(crate) fn is_lock_free() -> bool {
@@ -202,14 +207,11 @@ mod simulated {
     use std::cell::Cell;
     use std::sync::OnceLock;
 
-    use loom::sync::atomic::{
-        AtomicU64,
-        Ordering::{AcqRel, Acquire, Release},
-    };
+    use loom::sync::atomic::AtomicU64;
 
     pub(crate) type Wide = u64;
 
-    use super::{Class, model};
+    use super::{CHANGE, Class, LOAD, STORE, model};
 
     #[derive(Debug, Default)]
     pub(crate) struct Word {
@@ -240,7 +242,7 @@ mod simulated {
         }
 
         pub(crate) fn fetch_max(&self, value: u64) -> u64 {
-            self.value.fetch_max(value, AcqRel)
+            self.value.fetch_max(value, CHANGE)
         }
     }
 
@@ -257,11 +259,11 @@ mod simulated {
 
     impl Data {
         pub(crate) fn load(&self) -> u64 {
-            self.0.load(Acquire)
+            self.0.load(LOAD)
         }
 
         pub(crate) fn store(&self, value: u64) {
-            self.0.store(value, Release);
+            self.0.store(value, STORE);
         }
     }
 
@@ -278,7 +280,7 @@ mod simulated {
         }
 
         pub(crate) fn get(&self) -> Option<&T> {
-            if self.ready.load(Acquire) == 1 { self.value.get().map(|value| &**value) } else { None }
+            if self.ready.load(LOAD) == 1 { self.value.get().map(|value| &**value) } else { None }
         }
 
         pub(crate) fn get_or_try_init<E>(&self, init: impl FnOnce() -> Result<Box<T>, E>) -> Result<&T, E> {
@@ -287,7 +289,7 @@ mod simulated {
             }
             let mine = init()?;
             // loom switches threads only at its own operations, so the exchange and the set are one step.
-            let _ = self.ready.compare_exchange(0, 1, AcqRel, Acquire);
+            let _ = self.ready.compare_exchange(0, 1, CHANGE, LOAD);
             Ok(self.value.get_or_init(|| mine))
         }
     }
@@ -309,23 +311,23 @@ mod simulated {
 #[cfg(stockade_loom)]
 pub mod model {
     use std::sync::Mutex;
-    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+    use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
-    use loom::sync::atomic::{
-        AtomicU64,
-        Ordering::{AcqRel, Acquire, Release},
-    };
+    use loom::sync::atomic::AtomicU64;
 
     pub use super::Class;
+    use super::{CHANGE, LOAD, STORE};
 
     /// What a build of a model looks for.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Loads {
         /// Loads are `fetch_or(0)`: loom then tries every interleaving, but each load sees the newest value.
         Interleavings,
-        /// Loads of the first thread are plain: loom lets them see every value the memory model allows. Were they plain
-        /// on all threads, loom would skip most interleavings.
-        Orderings,
+        /// Loads of the first thread are plain: loom lets them see every value the memory model allows, old ones too. Were
+        /// they plain on all threads, loom would skip most interleavings.
+        FirstOld,
+        /// The same for the second thread.
+        SecondOld,
         /// Loads of all threads are plain: for models too large for the above.
         PlainLoads,
         /// A shim that is broken on purpose, for a canary: a compare-exchange that loads, then stores.
@@ -373,10 +375,12 @@ pub mod model {
 
     pub(super) fn load(word: &AtomicU64, class: Class) -> u64 {
         let loads = LOADS.load(Relaxed);
-        let first = super::simulated::shard() == 0;
-        let plain = loads == Loads::PlainLoads as u8 || loads == Loads::Orderings as u8 && first;
+        let thread = super::simulated::shard();
+        let plain = loads == Loads::PlainLoads as u8
+            || loads == Loads::FirstOld as u8 && thread == 0
+            || loads == Loads::SecondOld as u8 && thread == 1;
         let newest = holds(&RACED, class) && !(plain && holds(&STALE, class));
-        let value = if newest { word.fetch_or(0, AcqRel) } else { word.load(Acquire) };
+        let value = if newest { word.fetch_or(0, CHANGE) } else { word.load(LOAD) };
         traced(word, class, "is loaded", value);
         value
     }
@@ -385,9 +389,9 @@ pub mod model {
     /// read what the `fetch_or` left, although the store must come later. So stores of raced words are exchanges.
     pub(super) fn store(word: &AtomicU64, class: Class, value: u64) {
         if holds(&RACED, class) {
-            word.swap(value, Release);
+            word.swap(value, STORE);
         } else {
-            word.store(value, Release);
+            word.store(value, STORE);
         }
         traced(word, class, "is stored", value);
     }
@@ -398,17 +402,17 @@ pub mod model {
 
     pub(super) fn compare_exchange(word: &AtomicU64, old: u64, new: u64) -> Result<u64, u64> {
         if LOADS.load(Relaxed) != Loads::Broken as u8 {
-            return word.compare_exchange(old, new, AcqRel, Acquire);
+            return word.compare_exchange(old, new, CHANGE, LOAD);
         }
-        let seen = word.fetch_or(0, AcqRel);
+        let seen = word.fetch_or(0, CHANGE);
         if seen != old {
             return Err(seen);
         }
-        word.store(new, Release);
+        word.store(new, STORE);
         Ok(old)
     }
 
-    /// What the running execution did so far, one line each.
+    /// What the race of the running execution did so far, one line each.
     static TRACE: Mutex<Vec<(usize, Entry)>> = Mutex::new(Vec::new());
 
     enum Entry {
@@ -416,12 +420,20 @@ pub mod model {
         Word(usize, Class, &'static str, u64),
     }
 
-    /// Forgets what was traced.
+    static TRACING: AtomicBool = AtomicBool::new(false);
+
+    /// Traces from here to [`stop_trace`], and forgets what was traced before.
     pub fn start_trace() {
         lock(&TRACE).clear();
+        TRACING.store(true, Relaxed);
     }
 
-    /// What was done since [`start_trace`], in the order in which it was done: thread, word (by number, in the order in which
+    /// What follows is no race.
+    pub fn stop_trace() {
+        TRACING.store(false, Relaxed);
+    }
+
+    /// What was done in the last race, in the order in which it was done: thread, word (by number, in the order in which
     /// they were first touched), what. Steps stand where their thread passed them.
     pub fn trace() -> String {
         let mut words = Vec::new();
@@ -449,7 +461,9 @@ pub mod model {
     }
 
     fn push(entry: Entry) {
-        lock(&TRACE).push((super::simulated::shard(), entry));
+        if TRACING.load(Relaxed) {
+            lock(&TRACE).push((super::simulated::shard(), entry));
+        }
     }
 
     fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -3,7 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -436,4 +437,59 @@ fn an_edit_finishes_the_order_in_its_way() {
     let reserve = Stopped::at(Step::AllInstalled, &shop, |shop| shop.reserve("one", &[("A", 1)]).is_ok());
     assert_eq!(in_time(&shop, |shop| shop.restock("A", 4).unwrap().available), 4);
     assert!(reserve.wakes());
+}
+
+/// Between the two looks A goes and comes back, and B is about to: what is available is the same, the version is not. The
+/// two were never short together, so this is no refusal by look, and B is not even looked at again.
+#[test]
+fn as_many_units_as_before_are_not_the_row_as_it_was() {
+    let shop = shop(1);
+    let _ = shop.reserve("has-a", &[("A", 1)]).unwrap();
+    let takes_b = Stopped::at(Step::AllInstalled, &shop, |shop| shop.reserve("has-b", &[("B", 1)]).is_ok());
+    let (others, takes_b) = (Arc::clone(&shop), RefCell::new(vec![takes_b]));
+    let reads_of_b = Rc::new(Cell::new(0));
+    let seen = Rc::clone(&reads_of_b);
+    let hook = move |at| match at {
+        Step::RowRead => {
+            seen.set(seen.get() + 1);
+            assert_eq!(others.cancel(if seen.get() == 1 { "has-a" } else { "has-a-too" }).unwrap().units(), 1);
+            assert!(takes_b.borrow_mut().pop().is_some_and(Stopped::wakes));
+        }
+        Step::ShortRowSeen => {
+            assert_eq!(others.cancel("has-b").unwrap().units(), 1);
+            assert!(others.reserve("has-a-too", &[("A", 1)]).is_ok());
+            let again = Stopped::at(Step::AllInstalled, &others, |shop| shop.reserve("has-b-too", &[("B", 1)]).is_ok());
+            takes_b.borrow_mut().push(again);
+        }
+        _ => {}
+    };
+    let _ = with_hook(hook, || shop.reserve("both", &[("A", 1), ("B", 1)]));
+    assert_eq!(reads_of_b.get(), 1);
+}
+
+/// Two threads clean one segment, and one is stopped before it publishes its copy. What the other has recycled is in
+/// use again when it wakes.
+#[test]
+fn who_loses_a_cleaning_recycles_nothing() {
+    let shop = shop(200);
+    for _ in 0..64 {
+        let meddler = Arc::clone(&shop);
+        let write_off = move |at| {
+            if at == Step::Drafted {
+                meddler.write_off("B", 1).unwrap();
+            }
+        };
+        assert_eq!(short(with_hook(write_off, || shop.reserve("one", &[("B", 1)]))), r#""B" wanted 1, available 0"#);
+        shop.restock("B", 1).unwrap();
+    }
+    let loser = Stopped::at(Step::SegmentCopied, &shop, |shop| create(shop, "one"));
+    let ids: Vec<String> = (0..120).map(|i| format!("live-{i}")).collect();
+    for id in &ids {
+        assert!(shop.reserve(id, &[("A", 1)]).unwrap().is_new());
+    }
+    loser.wakes();
+    for id in &ids {
+        assert!(shop.order(id).is_some(), "{id} is lost");
+    }
+    assert!(shop.audit().is_sound());
 }

@@ -85,7 +85,7 @@ fn empty_and_over_long_keys_are_refused_by_everything_that_would_keep_them() {
         assert_eq!(engine.order(key), None);
         assert_eq!(engine.sku(key), None);
         assert_eq!(engine.stock(key), Err(unknown(key)));
-        assert_eq!(engine.balance(key), Err(unknown(key)));
+        assert_eq!(engine.balance(key), Err(unknown(key).into()));
         assert_eq!(engine.restock(key, 1), Err(RestockError::UnknownSku(unknown(key))));
         assert_eq!(engine.write_off(key, 1), Err(WriteOffError::UnknownSku(unknown(key))));
         let set = engine.set_available(key, 0, 1);

@@ -1,4 +1,4 @@
-//! Runs models under loom, in both builds, and holds what was seen against what must be seen.
+//! Runs models under loom, in each build, and holds what was seen against what must be seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use stockade_loom::model::{Class, Loads, set_loads, start_trace, trace};
+use stockade_loom::model::{Class, Loads, set_loads, trace};
 
 /// Sets a race up, runs it, and says how it ended.
 pub type Race = Arc<dyn Fn() -> String + Send + Sync>;
@@ -18,19 +18,19 @@ pub struct Model {
     pub bounds: Bounds,
     /// The words that the race is about.
     pub words: &'static [Class],
-    /// Those whose old values the build for orderings shows.
+    /// Those whose old values the builds for orderings show.
     pub stale: &'static [Class],
     /// Whether it takes so long that only the deep run explores it.
     pub deep: bool,
     pub race: Race,
 }
 
-/// Preemptions that loom may make in one execution, in the two builds; the deep run allows one more.
+/// Preemptions that loom may make in one execution, in the build for interleavings and in the two for orderings; the deep run allows one more.
 #[derive(Clone, Copy)]
 pub struct Bounds {
     /// `None` is all.
     pub interleavings: Option<usize>,
-    /// What a load may see multiplies the executions of this build, so it has a bound always.
+    /// What a load may see multiplies the executions of these builds, so they have a bound always.
     pub orderings: usize,
 }
 
@@ -53,7 +53,7 @@ impl Expect {
 }
 
 impl Model {
-    /// What most models are: about rows and orders, every interleaving, both builds.
+    /// What most models are: about rows and orders, every interleaving, all builds.
     pub fn new(name: &str, expect: Expect, race: impl Fn() -> String + Send + Sync + 'static) -> Self {
         let words = &[Class::Protocol];
         let name = name.into();
@@ -64,7 +64,7 @@ impl Model {
     fn builds(&self) -> &[Loads] {
         match &self.expect {
             Expect::Canary(loads, ..) => std::slice::from_ref(loads),
-            _ => &[Loads::Interleavings, Loads::Orderings],
+            _ => &[Loads::Interleavings, Loads::FirstOld, Loads::SecondOld],
         }
     }
 }
@@ -110,9 +110,10 @@ pub fn all(models: &[Model], parts: &[&String], deep: bool) -> ExitCode {
 
 /// Explores one build of a model in this process.
 pub fn alone(model: &Model, loads: &str, deep: bool) -> ExitCode {
-    let all = [Loads::Interleavings, Loads::Orderings, Loads::PlainLoads, Loads::Broken];
+    let all = [Loads::Interleavings, Loads::FirstOld, Loads::SecondOld, Loads::PlainLoads, Loads::Broken];
     let loads = all.into_iter().find(|it| format!("{it:?}") == loads).unwrap();
-    let bound = if loads == Loads::Orderings { Some(model.bounds.orderings) } else { model.bounds.interleavings };
+    let old = matches!(loads, Loads::FirstOld | Loads::SecondOld);
+    let bound = if old { Some(model.bounds.orderings) } else { model.bounds.interleavings };
     let bound = bound.map(|preemptions| preemptions + usize::from(deep));
     let complaint = match &model.expect {
         Expect::Exactly(outcomes) => compare(&explore(model, loads, bound, Some(outcomes)), outcomes),
@@ -133,7 +134,7 @@ pub fn alone(model: &Model, loads: &str, deep: bool) -> ExitCode {
 /// What is wrong with what was seen. (An outcome that must not be seen has ended the exploration with a panic.)
 fn compare(seen: &Seen, expected: &BTreeSet<String>) -> Option<String> {
     if let Some(panic) = &seen.panic {
-        return Some(format!("{panic}\nas it happened:\n{}", trace()));
+        return Some(format!("{panic}\nthe race, as it happened:\n{}", trace()));
     }
     if seen.outcomes.values().sum::<u64>() == 1 {
         return Some("one execution: the threads do not meet".into());
@@ -163,7 +164,6 @@ fn explore(model: &Model, loads: Loads, bound: Option<usize>, allowed: Option<&B
     loom.max_branches = 10_000;
     let explored = catch_unwind(AssertUnwindSafe(|| {
         loom.check(move || {
-            start_trace();
             let outcome = race();
             if allowed.as_ref().is_some_and(|allowed| !allowed.contains(&outcome)) {
                 panic!("must not be seen: {outcome}");

@@ -8,8 +8,8 @@ use stockade_loom::{Hold, Sku, State, Stockade};
 
 use crate::run::{Expect, Model, Race};
 use crate::shop::{
-    Actor, Shop, advanced, audit, cancel, create, order, pay, race, reserve, restock, set_available, stock, transition,
-    void, write_off,
+    Actor, Shop, advanced, audit, cancel, create, keep, order, pay, race, reserve, restock, set_available, stock,
+    transition, void, write_off,
 };
 
 /// What a thread does: to the order of its actor, or to the first row.
@@ -24,6 +24,8 @@ pub enum Verb {
     Transition(State, State),
     /// Drops the hold that took the order's stock. A hold borrows the engine, so this is for the first actor.
     DropHold,
+    /// Keeps it; for the first actor as well.
+    KeepHold,
     Order,
     Stock,
     Restock,
@@ -36,7 +38,7 @@ pub enum Verb {
 impl Verb {
     /// Two verbs that only read cannot disturb each other.
     pub fn changes(self) -> bool {
-        !matches!(self, Verb::Order | Verb::Stock | Verb::Audit)
+        !matches!(self, Verb::KeepHold | Verb::Order | Verb::Stock | Verb::Audit)
     }
 }
 
@@ -106,7 +108,7 @@ impl Scene {
 
     /// Brings the orders into their states.
     fn begin<'a>(&self, shop: &'a Shop) -> (Option<Hold<'a>>, Rows) {
-        let held = self.actors.iter().find(|(verb, _)| *verb == Verb::DropHold);
+        let held = self.actors.iter().find(|(verb, _)| matches!(verb, Verb::DropHold | Verb::KeepHold));
         let hold = held.map(|(_, order)| shop.hold(IDS[*order], &self.lines(shop, *order)).unwrap());
         for (order, Given(_, state)) in self.orders.iter().enumerate() {
             let Some(state) = state else { continue };
@@ -146,6 +148,7 @@ impl Scene {
                 drop(hold);
                 "dropped".into()
             }
+            Verb::KeepHold => keep(hold),
             Verb::Order => order(shop, id),
             Verb::Stock => stock(shop, row),
             Verb::Restock => restock(shop, row),

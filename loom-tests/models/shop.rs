@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use stockade_loom::hooks::{Step, with_hook};
-use stockade_loom::model::set_shard;
+use stockade_loom::model::{set_shard, start_trace, stop_trace};
 use stockade_loom::{
-    AdvanceError, Advanced, CancelError, Cancelled, CreateError, Created, ReserveError, Reserved, SetAvailableError,
-    Sku, State, Stock, Stockade, TransitionError, VoidError, WriteOffError,
+    AdvanceError, Advanced, CancelError, Cancelled, CreateError, Created, Hold, ReserveError, Reserved,
+    SetAvailableError, Sku, State, Stock, Stockade, TransitionError, VoidError, WriteOffError,
 };
 
 pub type Shop = Arc<Stockade>;
@@ -35,9 +35,11 @@ pub fn race(shop: &Shop, first: impl FnOnce(&Shop) -> String, others: Vec<Actor>
             actor(&shop)
         })
     };
+    start_trace();
     let others: Vec<_> = others.into_iter().enumerate().map(start).collect();
     let mut answers = vec![first(shop)];
     answers.extend(others.into_iter().map(|other| other.join().unwrap()));
+    stop_trace();
     answers
 }
 
@@ -110,6 +112,10 @@ fn cancelled(answer: &Cancelled) -> String {
         Cancelled::Already => "already".into(),
         Cancelled::Unknown => "unknown".into(),
     }
+}
+
+pub fn keep(hold: Option<Hold<'_>>) -> String {
+    hold.map_or("no hold", |hold| if hold.keep().is_ok() { "kept" } else { "closed" }).into()
 }
 
 pub fn pay(shop: &Stockade, id: &str) -> String {

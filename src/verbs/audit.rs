@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::row::Books;
-use crate::{SkuRef, State, Stock, Stockade, UnknownSku};
+use crate::{BalanceError, SkuRef, State, Stock, Stockade};
 
 /// The books of one row at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,12 +99,14 @@ impl Stockade {
         audit
     }
 
-    /// The books of one row. Reads every order, and starts over while the row changes: for tests and reports, not for
-    /// a row in the middle of a sale (obstruction-free only).
+    /// The books of one row, for tests and reports: reads every order. Like [`audit`](Stockade::audit) it says nothing of a
+    /// row that changes meanwhile.
+    ///
+    /// Lock-free. Linearization point: any instant between its first and its last look at the row.
     ///
     /// # Errors
     ///
-    /// [`UnknownSku`].
+    /// [`UnknownSku`](BalanceError::UnknownSku), [`InMotion`](BalanceError::InMotion).
     ///
     /// ```
     /// # use stockade::Stockade;
@@ -114,15 +116,13 @@ impl Stockade {
     /// let mug = shop.balance("mug").unwrap();
     /// assert_eq!((mug.received, mug.available, mug.held, mug.shipped), (3, 1, 2, 0));
     /// ```
-    pub fn balance(&self, sku: impl SkuRef) -> Result<Balance, UnknownSku> {
+    pub fn balance(&self, sku: impl SkuRef) -> Result<Balance, BalanceError> {
         let row = sku.row(self)?;
-        loop {
-            let before = self.account(row);
-            let promised = self.promised().get(&row).copied().unwrap_or_default();
-            if let Some(account) = self.unmoved(row, before) {
-                return Ok(self.balanced(row, &account, promised));
-            }
-        }
+        let before = self.account(row);
+        let promised = self.promised().get(&row).copied().unwrap_or_default();
+        let account = self.unmoved(row, before);
+        let account = account.ok_or_else(|| BalanceError::InMotion { sku: self.protocol.rows.get(row).name() })?;
+        Ok(self.balanced(row, &account, promised))
     }
 
     /// `None`: an edit is half entered.
