@@ -143,8 +143,20 @@ fn workload(shop: &Shop) {
         assert!(shop.order("id").is_none_or(|order| order.id == "id"));
         let _ = shop.pay(&id).unwrap();
         assert_eq!(shop.cancel(&id).unwrap().units(), 2);
+        drop(shop.hold(&id, &[("A", 1), ("B", 1)]));
     }
-    shop.restock("last", 3).unwrap();
+    let _ = shop.create("work-created", &[("A", 1)]).unwrap();
+    let taken = shop.transition("work-created", State::Created, State::InventoryReserved);
+    assert!(taken.is_ok() && shop.pay("work-created").is_ok() && shop.fulfil("work-created").is_ok());
+    for sku in ["A", "B", "last"] {
+        shop.restock(sku, 3).unwrap();
+        shop.write_off(sku, 1).unwrap();
+        let seen = shop.stock(sku).unwrap();
+        shop.set_available(sku, seen.version, seen.available + 1).unwrap();
+        drop(shop.balance(sku));
+    }
+    assert!(shop.audit().is_sound() && shop.rows().count() >= 3);
+    drop(shop.add_sku("C", 5));
     drop(shop.reserve("id", &[("A", 2)]));
     drop(shop.pay("id"));
     drop(shop.cancel("id"));
