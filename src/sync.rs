@@ -1,4 +1,4 @@
-//! The atomics, and the one place where memory orderings are chosen: the only file that names
+//! The atomics, and the one place where memory orderings are chosen: the only file, with those in `sync/`, that names
 //! `std::sync::atomic`, `portable_atomic` or loom.
 //!
 //! The promise every other file relies on: *whoever reads a value written here also sees everything its
