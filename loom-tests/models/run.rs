@@ -18,7 +18,7 @@ pub struct Model {
     pub bounds: Bounds,
     /// The words that the race is about.
     pub words: &'static [Class],
-    /// Those whose old values the builds for orderings show.
+    /// Those whose old values the builds for orderings show; if they are not all, then to the first thread only.
     pub stale: &'static [Class],
     /// Whether it takes so long that only the deep run explores it.
     pub deep: bool,
@@ -64,6 +64,7 @@ impl Model {
     fn builds(&self) -> &[Loads] {
         match &self.expect {
             Expect::Canary(loads, ..) => std::slice::from_ref(loads),
+            _ if self.stale.len() < Class::ALL.len() => &[Loads::Interleavings, Loads::FirstOld],
             _ => &[Loads::Interleavings, Loads::FirstOld, Loads::SecondOld],
         }
     }
