@@ -210,6 +210,17 @@ mod tests {
     }
 
     #[test]
+    fn room_is_there_before_it_is_used_and_no_more() {
+        let arena: Arena<crate::record::Record> = Arena::new();
+        arena.provide_up_to(5_000).unwrap();
+        let last = (5_000 + SHARDS * RUN as usize) >> crate::record::Record::CHUNK_BITS;
+        assert!((0..=last).all(|chunk| arena.chunk(chunk).is_some()));
+        assert!(arena.chunk(last + 1).is_none());
+        let all = Arena::<crate::record::Record>::LAST as usize;
+        assert!(arena.provide_up_to(all - SHARDS * RUN as usize + 1).is_err());
+    }
+
+    #[test]
     fn every_slot_there_can_be_is_handed_out_and_no_two_are_one() {
         let arena: Arena<Small> = Arena::new();
         for slot in 1..1 << (Small::CHUNK_BITS + 2 * DIRECTORY_BITS) {
