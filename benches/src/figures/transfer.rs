@@ -17,6 +17,8 @@ use super::job::{Bits, Words};
 
 /// Parts of each thread that are timed.
 const PARTS: usize = 100;
+/// Parts without which nothing is said.
+const ENOUGH: usize = 10;
 /// Looks at a word that is not this thread's turn, before somebody else may have the core.
 const PATIENCE: usize = 1_000;
 
@@ -72,7 +74,7 @@ fn of_width<W: Word>(words: Words, threads: usize, changes: usize) -> Option<f64
     };
     let parts = Parts { steps: (changes / threads / PARTS).max(1), wanted: PARTS, most: usize::MAX };
     let counted = overlap(threads, parts, step, || [all.iter().map(|it| it.0.get()).sum()]);
-    counted.get(counted.len() / 2).map(|part| part.ns)
+    (counted.len() >= ENOUGH).then(|| counted[counted.len() / 2].ns)
 }
 
 #[inline]
