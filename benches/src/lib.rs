@@ -4,5 +4,11 @@
 
 pub mod contender;
 pub mod contract;
+pub mod parts;
 pub mod peers;
 pub mod work;
+
+/// The page's code runs.
+#[cfg(doctest)]
+#[doc = include_str!("../SCALING.md")]
+struct Scaling;

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Rows of the table, by the figures' names, and how many of them have a goal.
-const ROWS: [(&str, usize, usize); 14] = [
+const ROWS: [(&str, usize, usize); 15] = [
     ("fresh-capacity", 6, 6),
     ("fresh-growing", 6, 4),
     ("repeats", 2, 2),
@@ -18,6 +18,7 @@ const ROWS: [(&str, usize, usize); 14] = [
     ("memory", 3, 3),
     ("scale", 1, 1),
     ("hot-row", 1, 1),
+    ("transfer", 3, 0),
     ("lines", 2, 2),
     ("batch", 2, 2),
     ("threads", 4, 1),
@@ -62,7 +63,8 @@ fn every_row_is_there() {
 /// A row has a figure within its spread and a verdict if it has a goal, or says why not.
 fn check(row: &Value) {
     if row["spread"].is_null() {
-        let known = [("batch", "no batch verb yet")];
+        // Where each thread has a core only now and then, no line moves.
+        let known = [("batch", "no batch verb yet"), ("transfer", "not measured")];
         let said = (row["group"].as_str().unwrap(), row["absent"].as_str().unwrap());
         // Resident memory is read from Linux.
         assert!(known.contains(&said) || !cfg!(target_os = "linux") && said.0 == "memory", "{row}");
@@ -72,7 +74,7 @@ fn check(row: &Value) {
     assert!(number("min") <= number("figure") && number("figure") <= number("max"), "{row}");
     assert_eq!(row["goal"].is_null(), row["met"].is_null(), "{row}");
     for beside in row["beside"].as_array().unwrap() {
-        assert!(!beside["spread"].is_null(), "{row}");
+        assert!(!beside["spread"].is_null() || row["group"] == "transfer", "{row}");
     }
 }
 

@@ -9,9 +9,9 @@ use stockade_benches::contender::{Contender, Request};
 use stockade_benches::peers::{Actor, DashmapEntry, Engine, File, Memory, MutexMaps, PapayaInsert, SccEntry, Sqlite};
 use stockade_benches::work::{Plan, Rows, Shape, Stage, Tally, race};
 
-use super::floor;
 use super::job::{Job, Latency, Outcome, PERCENTILES, Peer, Work};
 use super::machine::resident_bytes;
+use super::{floor, transfer};
 
 /// Parts whose time is taken one by one, to see what growth does to it.
 const WINDOWS: usize = 32;
@@ -22,8 +22,12 @@ const LONGEST_NS: u64 = 600_000_000_000;
 /// Orders in one call of a batch verb.
 const BATCH: usize = 64;
 
-/// `None`: there is no such verb yet.
+/// `None`: there is no such verb yet, or no core for each thread.
 pub fn measure(job: &Job) -> Result<Option<Outcome>> {
+    if let Work::Transfer { bits, words } = job.work {
+        let ns = transfer::run(bits, words, job.threads, job.orders);
+        return Ok(ns.map(|ns_per_order| Outcome { ns_per_order, ..outcome(job, Duration::ZERO) }));
+    }
     let plan = Plan::new(Shape { orders: job.orders, lines: job.lines, rows: Rows::Uniform(job.rows) })?;
     if job.work == Work::Floor {
         return Ok(Some(outcome(job, floor::run(&plan, job.threads))));
@@ -54,7 +58,7 @@ fn measure_one<C: Contender>(job: &Job, plan: &Plan) -> Result<Option<Outcome>> 
         Work::Cancel => Some(cancel(job, &stage)?),
         Work::Latency => Some(latency(job, &stage)?),
         Work::Batch => batch(job, &stage)?,
-        Work::Floor => None,
+        Work::Floor | Work::Transfer { .. } => None,
     };
     stage.engine.close();
     Ok(outcome)

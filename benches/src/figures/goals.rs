@@ -1,10 +1,10 @@
 //! The table of goals: for each figure what must be reached, what is measured for it, and whose figures stand beside.
 
 use super::formula::{Formula, Pick, Reading, What};
-use super::job::{Job, MAPS, Peer, Work};
+use super::job::{Bits, Job, MAPS, Peer, Words, Work};
 
 /// The figures by name, as `--only` takes them and as they are printed.
-pub const GROUPS: [&str; 14] = [
+pub const GROUPS: [&str; 15] = [
     "fresh-capacity",
     "floor",
     "fresh-growing",
@@ -15,6 +15,7 @@ pub const GROUPS: [&str; 14] = [
     "memory",
     "scale",
     "hot-row",
+    "transfer",
     "lines",
     "batch",
     "threads",
@@ -139,6 +140,7 @@ pub fn figures(ask: &Ask) -> Vec<Figure> {
             "memory" => memory(sizes),
             "scale" => scale(sizes),
             "hot-row" => hot_row(sizes),
+            "transfer" => transfer(sizes),
             "lines" => lines(sizes),
             "batch" => batch(sizes),
             "threads" => threads(sizes),
@@ -279,6 +281,35 @@ fn hot_row(sizes: Sizes) -> Vec<Figure> {
     let mut figure = Figure::new("hot-row", title, Goal::AtLeast(0.9), quotient(Peer::Stockade)).unit(TIMES);
     figure.beside = MAPS[1..].iter().map(|&peer| (peer.name().into(), quotient(peer))).collect();
     vec![figure]
+}
+
+fn transfer(sizes: Sizes) -> Vec<Figure> {
+    let job =
+        |bits, words, threads| Job::fresh(Peer::Stockade, sizes.one, threads).work(Work::Transfer { bits, words });
+    let one = |name: &str, job, what| (name.into(), Formula::One((job, what)));
+    let moves = |(bits, name)| {
+        let title =
+            format!("{name}: a change of a word by 2 threads in turns, which moves its line, smallest of 3 runs");
+        let figure = Figure::new("transfer", title, Goal::None, Formula::One(ns(job(bits, Words::Turns, 2))));
+        let beside = vec![
+            one("1 thread", job(bits, Words::Own, 1), What::Ns),
+            one("2 threads, a word each", job(bits, Words::Own, 2), What::Ns),
+            one("2 threads, one word, as it comes", job(bits, Words::Same, 2), What::Ns),
+        ];
+        // Whatever disturbs makes it longer.
+        Figure { beside, pick: Pick::Smallest, ..figure.unit(NS) }
+    };
+    let mut figures: Vec<Figure> = [(Bits::Narrow, "64 bits"), (Bits::Wide, "128 bits")].map(moves).into();
+    let (step, hot) = (job(Bits::Wide, Words::Turns, 2), Job::fresh(Peer::Stockade, sizes.one, 2).rows(1));
+    let title = "one hot row, 2 threads: share of what one move of its line for each order would allow";
+    let formula = Formula::Quotient(vec![ns(step.clone())], vec![ns(hot.clone())]);
+    let beside = vec![
+        one("one move an order", step, What::Rate),
+        one("stockade, 2 threads", hot.clone(), What::Rate),
+        one("stockade, 1 thread", Job { threads: 1, ..hot }, What::Rate),
+    ];
+    figures.push(Figure { beside, ..Figure::new("transfer", title, Goal::None, formula) });
+    figures
 }
 
 fn lines(sizes: Sizes) -> Vec<Figure> {

@@ -61,6 +61,30 @@ pub enum Work {
     Batch,
     /// No engine at all: the work that no engine can leave out.
     Floor,
+    /// No engine at all: a word that is changed as often as there are orders.
+    Transfer { bits: Bits, words: Words },
+}
+
+/// How wide a word is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bits {
+    /// As an order's state.
+    Narrow,
+    /// As a stock row.
+    Wide,
+}
+
+/// Which word a thread changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Words {
+    /// Its own.
+    Own,
+    /// The same as all others, whenever it comes to it.
+    Same,
+    /// The same as all others, in turns: every change finds the line with another core.
+    Turns,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

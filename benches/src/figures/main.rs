@@ -16,6 +16,7 @@ mod machine;
 mod plots;
 mod report;
 mod runs;
+mod transfer;
 
 use std::path::PathBuf;
 
