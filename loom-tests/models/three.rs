@@ -16,30 +16,30 @@ pub fn models() -> Vec<Model> {
     let held = Some(InventoryReserved);
     let (a, ab, bc, c): (&[_], &[_], &[_], &[_]) = (&["A"], &["A", "B"], &["B", "C"], &["C"]);
     vec![
-        on_orders("three buyers, one unit", 4, [(a, None, Reserve), (a, None, Reserve), (a, None, Reserve)]),
+        on_orders("three buyers, one unit", up_to(4), [(a, None, Reserve), (a, None, Reserve), (a, None, Reserve)]),
         on_orders(
             "reserve beside a cancel, and a reader",
-            7,
+            up_to(7),
             [(a, held, Cancel), (a, None, Reserve), (a, None, Stock)],
         ),
         // The first is blocked by the second, which is blocked by the third.
-        on_orders("helper of a helper", 4, [(ab, None, Reserve), (bc, None, Reserve), (c, None, Reserve)]),
-        on_one_order("one id from three", 3, None, [Reserve, Reserve, Reserve]),
-        on_one_order("one order from three", 4, held, [DropHold, Pay, Cancel]),
+        on_orders("helper of a helper", up_to(4), [(ab, None, Reserve), (bc, None, Reserve), (c, None, Reserve)]),
+        on_one_order("one id from three", Bounds { orderings: 1, ..up_to(3) }, None, [Reserve, Reserve, Reserve]),
+        on_one_order("one order from three", up_to(4), held, [DropHold, Pay, Cancel]),
     ]
 }
 
-fn on_orders(title: &str, preemptions: usize, buyers: [Buyer; 3]) -> Model {
+fn on_orders(title: &str, bounds: Bounds, buyers: [Buyer; 3]) -> Model {
     let orders = buyers.iter().map(|(rows, state, _)| Given(rows, *state)).collect();
     let actors = buyers.iter().enumerate().map(|(i, (.., verb))| (*verb, i)).collect();
-    bounded(preemptions, Scene { units: 1, orders, actors }.model(title))
+    Model { bounds, ..Scene { units: 1, orders, actors }.model(title) }
 }
 
-fn on_one_order(title: &str, preemptions: usize, state: Option<State>, verbs: [Verb; 3]) -> Model {
+fn on_one_order(title: &str, bounds: Bounds, state: Option<State>, verbs: [Verb; 3]) -> Model {
     let actors = verbs.iter().map(|verb| (*verb, 0)).collect();
-    bounded(preemptions, Scene { units: 3, orders: vec![Given(&["A"], state)], actors }.model(title))
+    Model { bounds, ..Scene { units: 3, orders: vec![Given(&["A"], state)], actors }.model(title) }
 }
 
-fn bounded(preemptions: usize, model: Model) -> Model {
-    Model { bounds: Bounds { interleavings: Some(preemptions), orderings: 2 }, ..model }
+fn up_to(preemptions: usize) -> Bounds {
+    Bounds { interleavings: Some(preemptions), orderings: 2 }
 }
