@@ -35,7 +35,7 @@ pub struct Bounds {
 }
 
 /// For two threads and few steps.
-pub const WHOLE: Bounds = Bounds { interleavings: None, orderings: 4 };
+pub const WHOLE: Bounds = Bounds { interleavings: None, orderings: 3 };
 
 pub enum Expect {
     /// Every outcome there is, with nothing left out: all must be seen, and no other.
