@@ -73,12 +73,16 @@ pub(crate) struct Unknown<'a> {
 }
 
 impl Entries for Records {
+    fn any_garbage(&self) -> bool {
+        self.any_dead()
+    }
+
     fn is_garbage(&self, slot: u32) -> bool {
         self.get(slot).state().phase() == Phase::Dead
     }
 
     fn recycle(&self, slot: u32) {
-        Records::recycle(self, slot);
+        self.bury(slot);
     }
 }
 
@@ -86,6 +90,10 @@ impl Entries for Records {
 struct Rows;
 
 impl Entries for Rows {
+    fn any_garbage(&self) -> bool {
+        false
+    }
+
     fn is_garbage(&self, _: u32) -> bool {
         false
     }

@@ -105,34 +105,48 @@ pub(crate) fn key_words(key: &str) -> impl Iterator<Item = u64> + '_ {
 pub(crate) struct Records {
     pub(crate) arena: Arena<Record>,
     room: Option<CachePadded<Word>>,
+    /// Dead records that the index still names.
+    dead: CachePadded<Word>,
 }
 
 impl Records {
     pub(crate) fn new(max_orders: Option<u64>) -> Self {
         let room = max_orders.map(|orders| CachePadded::new(Word::of(Class::Memory, orders)));
-        Records { arena: Arena::new(), room }
+        Records { arena: Arena::new(), room, dead: CachePadded::new(Word::of(Class::Memory, 0)) }
     }
 
     /// Takes one from the orders there may still be. Lock-free.
     fn claim_room(&self) -> Result<(), Full> {
-        let Some(room) = &self.room else { return Ok(()) };
-        let mut left = room.load();
-        loop {
-            let less = left.checked_sub(1).ok_or(Full)?;
-            match room.compare_exchange(left, less) {
-                Ok(_) => return Ok(()),
-                Err(now) => left = now,
-            }
-        }
+        self.room.as_ref().map_or(Ok(()), |room| change(room, |left| left.checked_sub(1)).ok_or(Full))
     }
 
     /// One order may come that could not before: a draft was not entered, or an attempt was refused. Lock-free.
-    pub(crate) fn give_room_back(&self) {
-        let Some(room) = &self.room else { return };
-        let mut left = room.load();
-        while let Err(now) = room.compare_exchange(left, left + 1) {
-            left = now;
+    fn give_room_back(&self) {
+        if let Some(room) = &self.room {
+            change(room, |left| Some(left + 1));
         }
+    }
+
+    /// Marks a refused attempt as garbage; only by the thread whose attempt it was. Lock-free.
+    pub(crate) fn kill(&self, slot: u32, refused: OrderWord) {
+        // Counted before it is dead: who sees none has at worst missed one, and the next rewrite finds it.
+        change(&self.dead, |dead| Some(dead + 1));
+        if self.get(slot).advance(refused, refused.to(Phase::Dead)) {
+            self.give_room_back();
+        } else {
+            change(&self.dead, |dead| dead.checked_sub(1));
+        }
+    }
+
+    /// Whether the index may name dead records.
+    pub(crate) fn any_dead(&self) -> bool {
+        self.dead.load() > 0
+    }
+
+    /// Gives back a dead record that the index does not name any more. Only by the one thread that took it out.
+    pub(crate) fn bury(&self, slot: u32) {
+        self.recycle(slot);
+        change(&self.dead, |dead| dead.checked_sub(1));
     }
 
     /// Writes a record that nobody else can find yet; its state is `phase` under the slot's current tag.
@@ -169,8 +183,8 @@ impl Records {
         Ok(next)
     }
 
-    /// Gives a dead record and its continuations back. Only by the one thread that took it out of the index.
-    pub(crate) fn recycle(&self, slot: u32) {
+    /// Gives a record and its continuations back that nobody else can find.
+    fn recycle(&self, slot: u32) {
         let mut slot = slot;
         while slot != 0 {
             let record = self.arena.get(slot);
@@ -207,6 +221,17 @@ impl Records {
         payload.skip((ID_BYTES.get(payload.head) as usize).div_ceil(8));
         let left = LINES.get(payload.head) as usize;
         Lines { payload, left }
+    }
+}
+
+/// Changes a count, unless it cannot become what `to` says. Lock-free.
+fn change(count: &Word, to: impl Fn(u64) -> Option<u64>) -> Option<()> {
+    let mut now = count.load();
+    loop {
+        match count.compare_exchange(now, to(now)?) {
+            Ok(_) => return Some(()),
+            Err(other) => now = other,
+        }
     }
 }
 

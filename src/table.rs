@@ -107,6 +107,8 @@ impl Slot for Segment {
 
 /// What the table must know about the records its entries name.
 pub(crate) trait Entries {
+    /// Whether any record may be garbage. To ask each of a segment's is to wait for memory each time.
+    fn any_garbage(&self) -> bool;
     /// Whether the record is of no use to anybody, for good.
     fn is_garbage(&self, slot: u32) -> bool;
     /// Takes back a garbage record that no find can reach any more.

@@ -20,8 +20,9 @@ impl Table {
         seal(leaf);
         step(Step::SegmentSealed);
         let cells = leaf.segment.cells.iter().map(Word::load).filter(|cell| KIND.get(*cell) == ENTRY);
+        let any_garbage = entries.any_garbage();
         let (dead, live): (Vec<u64>, Vec<u64>) =
-            cells.partition(|cell| entries.is_garbage(CELL_SLOT.get(*cell) as u32));
+            cells.partition(|cell| any_garbage && entries.is_garbage(CELL_SLOT.get(*cell) as u32));
         if !leaf.is_current() {
             return Ok(());
         }

@@ -16,6 +16,10 @@ struct Slots {
 }
 
 impl Entries for Slots {
+    fn any_garbage(&self) -> bool {
+        self.dead > 0
+    }
+
     fn is_garbage(&self, slot: u32) -> bool {
         slot < self.dead
     }
@@ -205,6 +209,10 @@ fn a_segment_is_cleaned_if_a_quarter_of_it_is_dead_and_else_divided() {
 fn what_a_division_leaves_behind_is_given_back_after_it() {
     struct Watched<'a>(&'a Table, Slots);
     impl Entries for Watched<'_> {
+        fn any_garbage(&self) -> bool {
+            true
+        }
+
         fn is_garbage(&self, slot: u32) -> bool {
             self.1.is_garbage(slot)
         }

@@ -175,9 +175,7 @@ impl Stockade {
         let verdict = self.attempt(slot, busy, lines, seen);
         if !matches!(verdict, Ok(Some(_))) {
             // Only now may the record be recycled: had others been free to do so, this thread could not know its verdict.
-            if records.get(slot).advance(busy.to(Phase::Refused), busy.to(Phase::Dead)) {
-                records.give_room_back();
-            }
+            records.kill(slot, busy.to(Phase::Refused));
             step(Step::MarkedDead);
         }
         verdict
