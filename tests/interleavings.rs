@@ -493,3 +493,25 @@ fn who_loses_a_cleaning_recycles_nothing() {
     }
     assert!(shop.audit().is_sound());
 }
+
+/// Under a limit an order that is refused in a race gives its place back, and its memory, or so many losers would leave no room.
+#[test]
+fn what_lost_its_race_leaves_room() {
+    let shop = Stockade::builder().max_orders(1).build().unwrap();
+    shop.add_sku("B", 1).unwrap();
+    let shop = Arc::new(shop);
+    for _ in 0..3_000 {
+        let meddler = Arc::clone(&shop);
+        let write_off = move |at| {
+            if at == Step::Drafted {
+                meddler.write_off("B", 1).unwrap();
+            }
+        };
+        assert_eq!(short(with_hook(write_off, || shop.reserve("one", &[("B", 1)]))), r#""B" wanted 1, available 0"#);
+        shop.restock("B", 1).unwrap();
+    }
+    let told = shop.reserve("two", &[("B", 1)]).unwrap().reservation();
+    assert!(told.number < 1_000, "the records of the losers are not used again: {told:?}");
+    shop.restock("B", 1).unwrap();
+    assert_eq!(shop.reserve("three", &[("B", 1)]), Err(ReserveError::Full));
+}
