@@ -183,20 +183,24 @@ impl Table {
         let table = Self::new();
         // Never more than six tenths full, so that probes are short and chance crowds no segment.
         let depth = (0..MAX_DEPTH).find(|depth| keys * 10 <= (CELLS * 6) << depth).ok_or(Full)?;
-        if depth > 0 {
-            table.free_segment(table.root.load());
+        if depth == 0 {
+            return Ok(table);
         }
+        table.free_segment(table.root.load());
         for depth in 1..=depth {
             table.levels[depth as usize - 1].get_or_try_init(|| words(1 << depth).map(Box::new).ok_or(Full))?;
         }
         for depth in 0..depth {
             table.nodes(depth).iter().for_each(|node| node.store(SPLIT));
         }
-        for node in table.nodes(depth).iter().take(if depth > 0 { 1 << depth } else { 0 }) {
+        for node in table.nodes(depth) {
             let slot = table.segments.alloc()?;
-            // The zeros are there; to write them brings the pages.
-            table.segments.get(slot).cells.iter().for_each(|cell| cell.store(empty(0)));
-            node.store(NODE_SEGMENT.set(LEAF, u64::from(slot)));
+            let segment = table.segments.get(slot);
+            // The first one has served before, under another generation.
+            let generation = GENERATION.get(segment.head.load());
+            // The cells are EMPTY; to write them brings the pages.
+            segment.cells.iter().for_each(|cell| cell.store(empty(generation)));
+            node.store(NODE_GENERATION.set(NODE_SEGMENT.set(LEAF, u64::from(slot)), generation));
         }
         table.depth_hint.store(u64::from(depth));
         Ok(table)

@@ -52,12 +52,24 @@ fn what_goes_in_is_found_and_visited_once() {
 
 #[test]
 fn room_from_the_beginning_is_not_divided_again() {
-    for keys in [1, 307, 308, 20_000, 100_000] {
+    for (keys, depth) in [(1, 0), (307, 0), (308, 1), (20_000, 7), (100_000, 9)] {
         let (table, slots) = (Table::with_capacity(keys).unwrap(), Slots::default());
-        let depth = table.depth_hint.load();
+        assert_eq!(table.depth_hint.load(), depth, "{keys} keys");
         (1..=keys as u32).for_each(|slot| insert(&table, slot, &slots));
         assert_eq!(table.depth_hint.load(), depth, "{keys} keys");
         assert!(visit_all(&table).into_iter().collect::<HashSet<_>>().len() == keys);
+    }
+}
+
+/// Each of the first segments, that of the first root among them, is divided like any other when it is crowded.
+#[test]
+fn room_from_the_beginning_grows_like_any_other() {
+    for keys in [1, 308, 5_000] {
+        let (table, slots) = (Table::with_capacity(keys).unwrap(), Slots::default());
+        let first = |node: &Word| NODE_SEGMENT.get(node.load()) == 1;
+        assert!(table.nodes(table.depth_hint.load() as u32).iter().any(first), "a segment is left over");
+        (1..=30_000).for_each(|slot| insert(&table, slot, &slots));
+        assert_eq!(visit_all(&table).into_iter().collect::<HashSet<_>>().len(), 30_000);
     }
 }
 
