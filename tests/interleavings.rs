@@ -214,6 +214,18 @@ fn a_refusal_in_a_race_names_every_short_line() {
     assert_eq!(short(both.wakes()), r#""A" wanted 1, available 0, "B" wanted 1, available 0"#);
 }
 
+/// A reserve of the one B that finds it when it looks, and not when it takes.
+fn loses_a_race(shop: &Arc<Stockade>, id: &str) {
+    let meddler = Arc::clone(shop);
+    let write_off = move |at| {
+        if at == Step::Drafted {
+            meddler.write_off("B", 1).unwrap();
+        }
+    };
+    assert_eq!(short(with_hook(write_off, || shop.reserve(id, &[("B", 1)]))), r#""B" wanted 1, available 0"#);
+    shop.restock("B", 1).unwrap();
+}
+
 fn create(shop: &Stockade, id: &str) {
     let _ = shop.create(id, &[("B", 1)]).unwrap();
 }
@@ -473,14 +485,7 @@ fn as_many_units_as_before_are_not_the_row_as_it_was() {
 fn who_loses_a_cleaning_recycles_nothing() {
     let shop = shop(200);
     for _ in 0..64 {
-        let meddler = Arc::clone(&shop);
-        let write_off = move |at| {
-            if at == Step::Drafted {
-                meddler.write_off("B", 1).unwrap();
-            }
-        };
-        assert_eq!(short(with_hook(write_off, || shop.reserve("one", &[("B", 1)]))), r#""B" wanted 1, available 0"#);
-        shop.restock("B", 1).unwrap();
+        loses_a_race(&shop, "one");
     }
     let loser = Stopped::at(Step::SegmentCopied, &shop, |shop| create(shop, "one"));
     let ids: Vec<String> = (0..120).map(|i| format!("live-{i}")).collect();
@@ -501,14 +506,7 @@ fn what_lost_its_race_leaves_room() {
     shop.add_sku("B", 1).unwrap();
     let shop = Arc::new(shop);
     for _ in 0..3_000 {
-        let meddler = Arc::clone(&shop);
-        let write_off = move |at| {
-            if at == Step::Drafted {
-                meddler.write_off("B", 1).unwrap();
-            }
-        };
-        assert_eq!(short(with_hook(write_off, || shop.reserve("one", &[("B", 1)]))), r#""B" wanted 1, available 0"#);
-        shop.restock("B", 1).unwrap();
+        loses_a_race(&shop, "one");
     }
     let told = shop.reserve("two", &[("B", 1)]).unwrap().reservation();
     assert!(told.number < 1_000, "the records of the losers are not used again: {told:?}");

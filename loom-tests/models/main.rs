@@ -1,7 +1,8 @@
 //! The loom models: small races of real verbs, explored in every interleaving.
 //!
 //! `cargo test --test models` runs them, one process for each core, and prints for each its executions and the
-//! outcomes seen. Names, or parts of them, as arguments run only those; `--deep` adds what takes longer than minutes.
+//! outcomes seen. Names, or parts of them, as arguments run only those; `--deep` adds what takes longer than minutes,
+//! `--list` only says what there is.
 //!
 //! A model has the full set of outcomes that must be seen. One that is missing makes it fail just like one
 //! that is not in the set: a model that explores too little is red.

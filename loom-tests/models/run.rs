@@ -25,7 +25,8 @@ pub struct Model {
     pub race: Race,
 }
 
-/// Preemptions that loom may make in one execution, in the build for interleavings and in the two for orderings; the deep run allows one more.
+/// Preemptions that loom may make in one execution, in the build for interleavings and in the two for orderings; the deep
+/// run allows one more.
 #[derive(Clone, Copy)]
 pub struct Bounds {
     /// `None` is all.

@@ -98,10 +98,14 @@ impl Scene {
         self.ended(&shop, &rows, &answers)
     }
 
+    /// The rows of all orders.
+    fn names(&self) -> BTreeSet<&'static str> {
+        self.orders.iter().flat_map(|Given(rows, _)| *rows).copied().collect()
+    }
+
     fn shop(&self) -> Shop {
         let shop = Stockade::new();
-        let names: BTreeSet<&str> = self.orders.iter().flat_map(|Given(rows, _)| *rows).copied().collect();
-        for name in names {
+        for name in self.names() {
             let _ = shop.add_sku(name, self.units).unwrap();
         }
         Arc::new(shop)
@@ -122,9 +126,8 @@ impl Scene {
                 let _ = shop.pay(id).unwrap();
             }
         }
-        let names: BTreeSet<&'static str> = self.orders.iter().flat_map(|Given(rows, _)| *rows).copied().collect();
         let row = |name| (name, (shop.sku(name).unwrap(), shop.stock(name).unwrap().version));
-        (hold, Arc::new(names.into_iter().map(row).collect()))
+        (hold, Arc::new(self.names().into_iter().map(row).collect()))
     }
 
     fn lines(&self, shop: &Shop, order: usize) -> Vec<(Sku, u32)> {
