@@ -1,7 +1,7 @@
 //! Growing memory of equal slots that are never moved and never given back to the system: `alloc` and `free`
 //! are lock-free, and reading a slot that has been freed is harmless (its tag tells).
 //!
-//! Memory comes in chunks of about 64 KiB, found through two levels of pointers. So nobody ever has to clear more than
+//! Memory comes in chunks of a page or two, found through two levels of pointers. So nobody ever has to clear more than
 //! that, however much there is, and what threads that need the same chunk at the same time clear in vain is as
 //! little. Fresh slots are handed out in small runs, one run for each shard, so that threads do not share a
 //! counter; freed slots wait on a Treiber stack (R. K. Treiber, 1986) whose head carries a count against ABA.
@@ -16,9 +16,12 @@ use crate::sync::{Class, Lazy, SHARDS, Word, shard};
 
 /// What an arena can hold.
 pub(crate) trait Slot: Sized + Send + Sync + 'static {
-    /// An array of slots; their number is a power of two, as small as keeps the chunk near 64 KiB.
+    /// An array of slots; their number is a power of two. A call that needs a new chunk waits until the system has cleared it:
+    /// a page is 1 to 2 us.
     type Chunk: AsRef<[Self]> + Send + Sync;
     const CHUNK_BITS: u32;
+    /// Bits that whoever names a slot has for its number.
+    const NUMBER_BITS: u32;
     /// A chunk of slots, all zero; `None` if the system has no more memory.
     fn chunk() -> Option<Box<Self::Chunk>>;
     /// A word of a free slot that the arena may use; it is left as it is found otherwise.
@@ -26,9 +29,9 @@ pub(crate) trait Slot: Sized + Send + Sync + 'static {
 }
 
 /// Slots up to the last chunk of the last directory.
-const DIRECTORY_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 9 };
+const DIRECTORY_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 11 };
 const DIRECTORY: usize = 1 << DIRECTORY_BITS;
-/// Fresh slots that a shard takes at a time; no more than a chunk has.
+/// Fresh slots that a shard takes at a time, or a chunk if that has fewer.
 const RUN: u64 = if cfg!(stockade_loom) { 2 } else { 16 };
 
 type Directory<T> = [Lazy<<T as Slot>::Chunk>; DIRECTORY];
@@ -56,9 +59,12 @@ pub(crate) struct Full;
 
 impl<T: Slot> Arena<T> {
     /// The number of the last slot there can be; the first is 1.
-    const LAST: u64 = (1
-        << if T::CHUNK_BITS + 2 * DIRECTORY_BITS < SLOT_BITS { T::CHUNK_BITS + 2 * DIRECTORY_BITS } else { SLOT_BITS })
-        - 1;
+    const LAST: u64 = {
+        let reached = T::CHUNK_BITS + 2 * DIRECTORY_BITS;
+        (1 << if reached < T::NUMBER_BITS { reached } else { T::NUMBER_BITS }) - 1
+    };
+
+    const RUN: u64 = if 1 << T::CHUNK_BITS < RUN { 1 << T::CHUNK_BITS } else { RUN };
 
     pub(crate) fn new() -> Self {
         Arena {
@@ -169,7 +175,7 @@ impl<T: Slot> Arena<T> {
         let mut start = self.fresh.load();
         loop {
             // A run ends where its chunk ends, so that it needs no more than one.
-            let end = (start / RUN * RUN + RUN).min(Self::LAST + 1);
+            let end = (start / Self::RUN * Self::RUN + Self::RUN).min(Self::LAST + 1);
             if start >= end {
                 return Err(Full);
             }
@@ -199,6 +205,7 @@ mod tests {
     impl Slot for Small {
         type Chunk = [Small; 1 << Self::CHUNK_BITS];
         const CHUNK_BITS: u32 = 4;
+        const NUMBER_BITS: u32 = 16;
 
         fn chunk() -> Option<Box<Self::Chunk>> {
             Some(Box::new(std::array::from_fn(|_| Small(Word::default()))))
@@ -223,7 +230,7 @@ mod tests {
     #[test]
     fn every_slot_there_can_be_is_handed_out_and_no_two_are_one() {
         let arena: Arena<Small> = Arena::new();
-        for slot in 1..1 << (Small::CHUNK_BITS + 2 * DIRECTORY_BITS) {
+        for slot in 1..1 << Small::NUMBER_BITS {
             assert_eq!(arena.alloc().unwrap(), slot);
             assert_eq!(arena.get(slot).0.load(), 0, "the slot is another one as well");
             arena.get(slot).0.store(u64::from(slot));

@@ -42,7 +42,8 @@ const _: () = assert!(size_of::<Record>() == 64);
 
 impl Slot for Record {
     type Chunk = [Record; 1 << Self::CHUNK_BITS];
-    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 3 } else { 10 };
+    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 3 } else { 6 };
+    const NUMBER_BITS: u32 = SLOT_BITS;
 
     #[cfg(not(stockade_loom))]
     fn chunk() -> Option<Box<Self::Chunk>> {
@@ -158,15 +159,16 @@ impl Records {
         first.head.store(0);
         let mut last = first;
         let mut at = 0;
-        let words = key_words(id).chain(lines.iter().map(|line| line.pack()));
-        for word in words {
+        // As one call that goes through both parts, not a loop that asks each time in which it is.
+        key_words(id).chain(lines.iter().map(|line| line.pack())).try_for_each(|word| {
             if at == PAYLOAD {
                 last = self.another(last)?;
                 at = 0;
             }
             last.payload[at].store(word);
             at += 1;
-        }
+            Ok(())
+        })?;
         let head = ID_BYTES.set(first.head.load(), id.len() as u64);
         first.head.store(LINES.set(head, lines.len() as u64));
         first.state.store(OrderWord::new(phase, first.state().tag(), version).0);

@@ -111,6 +111,7 @@ pub(crate) struct Row {
 impl Slot for Row {
     type Chunk = [Row; 1 << Self::CHUNK_BITS];
     const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 7 };
+    const NUMBER_BITS: u32 = SLOT_BITS;
 
     fn chunk() -> Option<Box<Self::Chunk>> {
         Some(Box::new(std::array::from_fn(|_| Row::default())))

@@ -20,7 +20,7 @@
 //!    division is complete, so a node that still names a segment vouches for every record named there.
 //!
 //! Any thread can do any of the steps for any other, so nobody waits for growth: a find reads the sealed
-//! segment, an insert helps to rewrite it. A rewrite moves at most 512 entries, however large the table is.
+//! segment, an insert helps to rewrite it. A rewrite moves at most 256 entries, however large the table is.
 //!
 //! Segments are reused at once. What protects a thread that still looks at one: a segment's *generation* is part of
 //! its EMPTY cells and of the node that names it. A stale insert finds no EMPTY cell of its generation; a find
@@ -35,7 +35,7 @@ use crate::layout::{Field, SLOT_BITS};
 use crate::sync::{Class, Lazy, Word};
 
 #[cfg(not(stockade_loom))]
-const POSITION_BITS: u32 = 9;
+const POSITION_BITS: u32 = 8;
 #[cfg(stockade_loom)]
 const POSITION_BITS: u32 = 2;
 const CELLS: usize = 1 << POSITION_BITS;
@@ -61,7 +61,8 @@ const CELL_GENERATION: Field = KIND.then(40);
 const ABSENT: u64 = 0;
 const LEAF: u64 = 1;
 const SPLIT: u64 = 2;
-const NODE_SEGMENT: Field = KIND.then(22);
+const SEGMENT_BITS: u32 = 22;
+const NODE_SEGMENT: Field = KIND.then(SEGMENT_BITS);
 const NODE_GENERATION: Field = NODE_SEGMENT.then(40);
 
 /// Of a segment's head word.
@@ -80,11 +81,12 @@ pub(crate) struct Segment {
 }
 
 #[cfg(not(stockade_loom))]
-const _: () = assert!(size_of::<Segment>() == 4096 + 16);
+const _: () = assert!(size_of::<Segment>() == 2048 + 16);
 
 impl Slot for Segment {
     type Chunk = [Segment; 1 << Self::CHUNK_BITS];
-    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 4 };
+    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 0 };
+    const NUMBER_BITS: u32 = SEGMENT_BITS;
 
     #[cfg(not(stockade_loom))]
     fn chunk() -> Option<Box<Self::Chunk>> {

@@ -1,9 +1,9 @@
 //! What happens to a segment that is crowded: it is sealed, and one or two with room take its place.
 
 use super::{
-    ABSENT, CELL_SLOT, CLEAN, DIVIDE, EMPTY, ENTRY, Entries, FINGERPRINT, FINGERPRINT_BITS, GENERATION, KIND, LEAF,
-    Leaf, MAX_DEPTH, NODE_GENERATION, NODE_SEGMENT, SEALED, SPLIT, Table, UNDECIDED, VERDICT, empty, path, probes,
-    sibling, words,
+    ABSENT, CELL_SLOT, CELLS, CLEAN, DIVIDE, EMPTY, ENTRY, Entries, FINGERPRINT, FINGERPRINT_BITS, GENERATION, KIND,
+    LEAF, Leaf, MAX_DEPTH, NODE_GENERATION, NODE_SEGMENT, SEALED, SPLIT, Table, UNDECIDED, VERDICT, empty, path,
+    probes, sibling, words,
 };
 use crate::arena::Full;
 use crate::hooks::{Step, step};
@@ -19,10 +19,12 @@ impl Table {
         }
         seal(leaf);
         step(Step::SegmentSealed);
-        let cells = leaf.segment.cells.iter().map(Word::load).filter(|cell| KIND.get(*cell) == ENTRY);
         let any_garbage = entries.any_garbage();
-        let (dead, live): (Vec<u64>, Vec<u64>) =
-            cells.partition(|cell| any_garbage && entries.is_garbage(CELL_SLOT.get(*cell) as u32));
+        let (mut live, mut dead) = (Vec::with_capacity(CELLS), Vec::new());
+        for cell in leaf.segment.cells.iter().map(Word::load).filter(|cell| KIND.get(*cell) == ENTRY) {
+            let is_dead = any_garbage && entries.is_garbage(CELL_SLOT.get(cell) as u32);
+            if is_dead { &mut dead } else { &mut live }.push(cell);
+        }
         if !leaf.is_current() {
             return Ok(());
         }

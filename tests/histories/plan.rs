@@ -59,9 +59,9 @@ struct Draw {
 
 impl Draw {
     /// Makes the index of orders grow while the threads use it: its first segment is divided when about nine in ten of
-    /// its 512 cells are taken.
+    /// its 256 cells are taken.
     fn crowd(&mut self, plan: &mut Plan) {
-        let mut orders = 380 + self.dice.roll(64) as u64;
+        let mut orders = 180 + self.dice.roll(40) as u64;
         plan.before.push(Step::Do(Op::Crowd(0, orders)));
         for steps in &mut plan.threads {
             let more = orders + self.dice.roll(32) as u64;
