@@ -73,6 +73,8 @@ pub enum CancelReason {
     Voided,
     /// A [`Hold`](crate::Hold) was dropped without being kept.
     HoldDropped,
+    /// Its deadline came before its payment.
+    Expired,
 }
 
 /// A stock row as it stood at one instant.
@@ -116,6 +118,9 @@ pub struct Order {
     pub lines: Vec<Line>,
     /// Why it is CANCELLED; `None` in any other state.
     pub cancelled: Option<CancelReason>,
+    /// When its hold ends, by the engine's [`Clock`](crate::Clock); `None` if it does not, or if it holds nothing that must
+    /// be paid for.
+    pub deadline_ms: Option<u64>,
 }
 
 /// The reservation an accepted `reserve` stands for. Everybody who is told yes for one order id gets the same.
@@ -202,6 +207,35 @@ pub enum Advanced {
         version: u64,
     },
     /// The order had taken this step before; nothing changed.
+    Already {
+        /// The state it is in.
+        state: State,
+    },
+}
+
+/// What [`extend`](crate::Stockade::extend) answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Extended {
+    /// When the hold now ends, by the engine's [`Clock`](crate::Clock).
+    pub deadline_ms: u64,
+}
+
+/// What [`pay_or_reserve_again`](crate::Stockade::pay_or_reserve_again) answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum PaidLate {
+    /// In time: the order held its units, and this call marked it as paid.
+    InTime {
+        /// Version of the order after the step.
+        version: u64,
+    },
+    /// Late, and the units were still there: this call took them again and marked the order as paid.
+    Again {
+        /// Version of the order after the step.
+        version: u64,
+    },
+    /// It had been paid for before; nothing changed.
     Already {
         /// The state it is in.
         state: State,

@@ -1,9 +1,8 @@
 //! Growing memory of equal slots that are never moved and never given back to the system: `alloc` and `free`
 //! are lock-free, and reading a slot that has been freed is harmless (its tag tells).
 //!
-//! Memory comes in chunks of a page or two, found through two levels of pointers. So nobody ever has to clear more than
-//! that, however much there is, and what threads that need the same chunk at the same time clear in vain is as
-//! little. Fresh slots are handed out in small runs, one run for each shard, so that threads do not share a
+//! Memory comes in chunks of about 64 KiB, found through two levels of pointers: few enough that the pointers stay near, and
+//! nobody ever has to clear more than that, however much there is. Fresh slots are handed out in small runs, one run for each shard, so that threads do not share a
 //! counter; freed slots wait on a Treiber stack (R. K. Treiber, 1986) whose head carries a count against ABA.
 
 use std::alloc::{Layout, handle_alloc_error};
@@ -16,20 +15,22 @@ use crate::sync::{Class, Lazy, SHARDS, Word, shard};
 
 /// What an arena can hold.
 pub(crate) trait Slot: Sized + Send + Sync + 'static {
-    /// An array of slots; their number is a power of two. A call that needs a new chunk waits until the system has cleared it:
-    /// a page is 1 to 2 us.
-    type Chunk: AsRef<[Self]> + Send + Sync;
+    /// So many slots that chunks are few, and memory that the allocator need not clear by hand: whoever first uses a page has it
+    /// cleared by the system, which takes 1 to 2 us.
+    type Chunk: Send + Sync;
     const CHUNK_BITS: u32;
     /// Bits that whoever names a slot has for its number.
     const NUMBER_BITS: u32;
     /// A chunk of slots, all zero; `None` if the system has no more memory.
     fn chunk() -> Option<Box<Self::Chunk>>;
+    /// One slot of a chunk.
+    fn at(chunk: &Self::Chunk, index: usize) -> &Self;
     /// A word of a free slot that the arena may use; it is left as it is found otherwise.
     fn link(&self) -> &Word;
 }
 
 /// Slots up to the last chunk of the last directory.
-const DIRECTORY_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 11 };
+const DIRECTORY_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 9 };
 const DIRECTORY: usize = 1 << DIRECTORY_BITS;
 /// Fresh slots that a shard takes at a time, or a chunk if that has fewer.
 const RUN: u64 = if cfg!(stockade_loom) { 2 } else { 16 };
@@ -80,8 +81,8 @@ impl<T: Slot> Arena<T> {
     /// some slot, whose tag will not fit.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> &T {
-        let slots = self.chunk(slot as usize >> T::CHUNK_BITS).unwrap_or(&self.first).as_ref();
-        &slots[slot as usize % slots.len()]
+        let chunk = self.chunk(slot as usize >> T::CHUNK_BITS).unwrap_or(&self.first);
+        T::at(chunk, slot as usize % (1 << T::CHUNK_BITS))
     }
 
     #[inline]
@@ -151,13 +152,21 @@ impl<T: Slot> Arena<T> {
         }
     }
 
-    /// Makes sure that there is memory for so many slots, however they are shared out.
+    /// Makes sure that there is memory for so many slots, however they are shared out, and that the system has cleared it. Only
+    /// of an arena that is not in use yet.
     pub(crate) fn provide_up_to(&self, slots: usize) -> Result<(), Full> {
         let last = slots + SHARDS * RUN as usize;
         if last as u64 > Self::LAST {
             return Err(Full);
         }
-        (0..=last >> T::CHUNK_BITS).try_for_each(|chunk| self.provide(chunk))
+        (0..=last >> T::CHUNK_BITS).try_for_each(|chunk| self.provide(chunk))?;
+        (1..=last).for_each(|slot| self.get(slot as u32).link().store(0));
+        Ok(())
+    }
+
+    /// Makes sure that there is memory for this slot, which another arena has handed out.
+    pub(crate) fn provide_for(&self, slot: u32) -> Result<(), Full> {
+        self.provide(slot as usize >> T::CHUNK_BITS)
     }
 
     /// Makes sure that there is a chunk.
@@ -209,6 +218,10 @@ mod tests {
 
         fn chunk() -> Option<Box<Self::Chunk>> {
             Some(Box::new(std::array::from_fn(|_| Small(Word::default()))))
+        }
+
+        fn at(chunk: &Self::Chunk, index: usize) -> &Self {
+            &chunk[index]
         }
 
         fn link(&self) -> &Word {

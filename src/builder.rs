@@ -1,10 +1,14 @@
 //! How big an engine is from the beginning, and how big it may become.
 
-use crate::Stockade;
+use std::fmt;
+use std::sync::Arc;
+
 use crate::error::BuildError;
 use crate::layout::SLOT_BITS;
+use crate::timers::Timers;
+use crate::{Clock, MonotonicClock, Stockade};
 
-/// Makes a [`Stockade`] with room from the beginning, or with a limit.
+/// Makes a [`Stockade`] with room from the beginning, with limits, or with a clock of your own.
 ///
 /// ```
 /// # use stockade::{ReserveError, Stockade};
@@ -15,11 +19,25 @@ use crate::layout::SLOT_BITS;
 /// assert_eq!(shop.reserve("order-3", &[("mug", 1)]), Err(ReserveError::Full));
 /// # Ok::<(), stockade::BuildError>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 #[must_use]
 pub struct Builder {
     capacity: usize,
     max_orders: Option<u64>,
+    max_hold_ms: Option<u64>,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Builder { capacity, max_orders, max_hold_ms, clock } = self;
+        f.debug_struct("Builder")
+            .field("capacity", capacity)
+            .field("max_orders", max_orders)
+            .field("max_hold_ms", max_hold_ms)
+            .field("has_clock", &clock.is_some())
+            .finish()
+    }
 }
 
 impl Builder {
@@ -41,6 +59,25 @@ impl Builder {
         self
     }
 
+    /// No hold with a deadline lives longer than this from its reserve on, however often it is extended: what is asked for
+    /// beyond it is cut. Without it, only [`extend`](Stockade::extend)'s callers set a limit.
+    pub fn max_hold_ms(mut self, ms: u64) -> Self {
+        self.max_hold_ms = Some(ms);
+        self
+    }
+
+    /// The clock by which holds end, instead of a [`MonotonicClock`].
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// The engine without its room.
+    pub(crate) fn empty(self) -> Stockade {
+        let clock = self.clock.unwrap_or_else(|| Arc::new(MonotonicClock::default()));
+        Stockade::limited(self.max_orders, Timers::new(clock, self.max_hold_ms.unwrap_or(u64::MAX)))
+    }
+
     /// Makes the engine.
     ///
     /// # Errors
@@ -52,8 +89,9 @@ impl Builder {
         if self.capacity as u64 > max {
             return Err(BuildError::TooManyOrders { capacity: self.capacity, max });
         }
-        let mut shop = Stockade::limited(self.max_orders);
-        shop.provide(self.capacity).map_err(|_| BuildError::OutOfMemory { capacity: self.capacity })?;
+        let capacity = self.capacity;
+        let mut shop = self.empty();
+        shop.provide(capacity).map_err(|_| BuildError::OutOfMemory { capacity })?;
         Ok(shop)
     }
 }

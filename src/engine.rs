@@ -2,15 +2,17 @@
 
 use siphasher::sip::SipHasher13;
 
-use crate::arena::{Arena, Full};
+use crate::arena::Full;
 use crate::hooks::{Step, step};
 use crate::protocol::Protocol;
 use crate::record::{Records, RowLine};
 use crate::row::Op;
+use crate::rows::Rows;
 use crate::state::{OrderWord, Phase};
 use crate::stats::{Event, Tally};
 use crate::sync::{WideWord, serial};
 use crate::table::{Entries, Table, Vacancy};
+use crate::timers::{Moment, Timers};
 use crate::{BuildError, Builder, Line, Sku, UnknownSku};
 
 /// A lock-free in-memory engine for reserving stock, seats and slots.
@@ -105,8 +107,6 @@ impl Entries for Records {
 }
 
 /// Rows are never garbage.
-struct Rows;
-
 impl Entries for Rows {
     fn any_garbage(&self) -> bool {
         false
@@ -146,7 +146,7 @@ impl std::fmt::Debug for Stockade {
 impl Stockade {
     /// An empty engine. Memory grows with what is put into it.
     pub fn new() -> Self {
-        Self::limited(None)
+        Builder::default().empty()
     }
 
     /// An empty engine with room for so many orders: [`builder`](Self::builder) says what that means.
@@ -163,9 +163,10 @@ impl Stockade {
         Builder::default()
     }
 
-    pub(crate) fn limited(max_orders: Option<u64>) -> Self {
+    pub(crate) fn limited(max_orders: Option<u64>, timers: Timers) -> Self {
+        let (rows, records, tally) = (Rows::new(), Records::new(max_orders), Tally::default());
         Stockade {
-            protocol: Protocol { rows: Arena::new(), records: Records::new(max_orders), tally: Tally::default() },
+            protocol: Protocol { rows, records, tally, timers },
             orders: Table::new(),
             skus: Table::new(),
             keyed: keyed(),
@@ -228,17 +229,18 @@ impl Stockade {
         Some(Found { slot, word })
     }
 
-    /// The order of this id with nothing busy on it: what is busy is helped first. Of an id that is not known, what it
-    /// takes to enter it.
+    /// The order of this id with nothing busy or dead on it: what is busy is helped first, and a dead hold let go. Of an id
+    /// that is not known, what it takes to enter it.
     #[inline]
-    pub(crate) fn find_settled(&self, id: &str, hash: u64) -> Result<Found, Unknown<'_>> {
+    pub(crate) fn find_settled(&self, id: &str, hash: u64, moment: &Moment<'_>) -> Result<Found, Unknown<'_>> {
         loop {
             let sought = self.orders.seek(hash, |slot| self.order_at(slot, id));
             let found = sought.map_err(|vacancy| Unknown { hash, vacancy })?;
-            if !found.word.is_busy() {
+            if found.word.is_busy() {
+                self.protocol.help(found.op());
+            } else if !self.protocol.let_go_if_dead(found, moment) {
                 return Ok(found);
             }
-            self.protocol.help(found.op());
         }
     }
 
@@ -261,16 +263,15 @@ impl Stockade {
     }
 
     pub(crate) fn row_named(&self, name: &str) -> Option<u32> {
-        self.skus.find(self.hash(name), |row| self.protocol.rows.get(row).has_name(name).then_some(row))
+        self.skus.find(self.hash(name), |row| self.protocol.rows.has_name(row, name).then_some(row))
     }
 
     /// Makes a row, unless the name is taken.
     pub(crate) fn new_row(&self, name: &str, available: u64) -> Result<Option<u32>, Full> {
         let rows = &self.protocol.rows;
-        let number = rows.alloc()?;
-        rows.get(number).draft(name, available);
-        let taken = |row: u32| rows.get(row).has_name(name).then_some(());
-        let entered = self.skus.insert(self.hash(name), number, &Rows, taken);
+        let number = rows.draft(name, available)?;
+        let taken = |row: u32| rows.has_name(row, name).then_some(());
+        let entered = self.skus.insert(self.hash(name), number, rows, taken);
         if matches!(entered, Ok(None)) {
             self.protocol.tally.add(Event::Row);
             return Ok(Some(number));

@@ -18,6 +18,9 @@ pub enum Invalid {
         /// Length of the refused key in bytes.
         bytes: usize,
     },
+    /// A hold was to live for no time at all.
+    #[error("a time to live of 0 ms: give at least one, or reserve without a deadline")]
+    ZeroTtl,
     /// The order has no lines.
     #[error("an order needs at least one line")]
     NoLines,
@@ -295,12 +298,66 @@ pub enum AdvanceError {
     /// No order has this id.
     #[error("unknown order: reserve or create it first")]
     UnknownOrder,
+    /// The hold's deadline came before this call: the order is CANCELLED, its units are free.
+    #[error("the hold has expired: pay_or_reserve_again takes the units again if they are still there")]
+    Expired,
     /// The order is in a state from which this step is not allowed.
     #[error("not allowed: the order is {actual}")]
     InvalidState {
         /// The state the order is in.
         actual: State,
     },
+}
+
+/// Why [`extend`](crate::Stockade::extend) did not extend a hold.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ExtendError {
+    /// A time to live that cannot be.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// No order has this id.
+    #[error("unknown order: reserve it first")]
+    UnknownOrder,
+    /// The hold's deadline came before this call: the order is CANCELLED, its units are free.
+    #[error("the hold has expired; use a new id")]
+    Expired,
+    /// The order is not INVENTORY_RESERVED.
+    #[error("nothing to extend: the order is {actual}")]
+    InvalidState {
+        /// The state the order is in.
+        actual: State,
+    },
+    /// The hold has no deadline, so it does not end.
+    #[error("the hold has no deadline")]
+    NoDeadline,
+}
+
+/// Why [`pay_or_reserve_again`](crate::Stockade::pay_or_reserve_again) did not mark the order as paid. The payment must be
+/// returned.
+///
+/// Where several apply the first in this order is the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PayAgainError {
+    /// No order has this id.
+    #[error("unknown order: reserve or create it first")]
+    UnknownOrder,
+    /// The order is CREATED, or was cancelled for another reason than its deadline.
+    #[error("not allowed: the order is {actual}")]
+    InvalidState {
+        /// The state the order is in.
+        actual: State,
+    },
+    /// The hold had expired, and its units are sold. The order stays as it was.
+    #[error("expired, and sold meanwhile: {short}")]
+    Insufficient {
+        /// Every short line.
+        short: Shortages,
+    },
+    /// See [`ReserveError::Exhausted`].
+    #[error("a counter of the row or the order is at its end; use a new SKU or a new id")]
+    Exhausted,
 }
 
 /// Why [`transition`](crate::Stockade::transition) did not move the order.

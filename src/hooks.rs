@@ -60,6 +60,16 @@ steps! {
     MarkedDead,
     /// Stock or order was read for a refusal, the id not looked up again.
     ShortageSeen,
+    /// An attempt on a CREATED order is announced in its deadline, not begun.
+    AttemptAnnounced,
+    /// A hold is in the set of deadlines, not decided.
+    HoldEntered,
+    /// A deadline is marked dead, the order not released.
+    DeadlineMarked,
+    /// The rows of an extended hold are in the set, its deadline is not moved.
+    ExtensionEntered,
+    /// The deadline is moved, the old one still in the set.
+    DeadlineMoved,
     /// A paid, fulfilled or cancelled word is computed, not written.
     TransitionComputed,
     /// An edit of a row is entered in the books, the row not changed.

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | row (128 bit) | available 36, version 44, intent: slot 28, tag 20 |
 //! | order state | phase 4, reason 2, tag 20, version 24 |
+//! | deadline | milliseconds 43, dead 1, tag 20 |
 //! | index cell | kind 2, slot 28, fingerprint 34 |
 //! | index node | kind 2, segment 22, generation 40 |
 //!
@@ -83,6 +84,10 @@ pub const MAX_UNITS: u64 = (1 << AVAILABLE_BITS) - 1;
 /// A row at this version takes no new reserve or edit. What is left below 2^44 is more than enough to give back
 /// all it holds, one unit at a time, so a cancel never meets the end of the counter.
 pub(crate) const LAST_ROW_VERSION: u64 = (1 << ROW_VERSION_BITS) - (1 << AVAILABLE_BITS) - 1;
+
+/// No hold ever dies at this time; and the last at which one can is the one before.
+pub(crate) const NEVER: u64 = (1 << DEADLINE_BITS) - 1;
+pub(crate) const DEADLINE_BITS: u32 = 63 - TAG_BITS;
 
 /// Tags at or above this one are kept for giving back: no reserve starts there.
 pub(crate) const LAST_RESERVE_TAG: u32 = (1 << TAG_BITS) - 3;

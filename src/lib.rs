@@ -38,17 +38,21 @@
 mod answer;
 mod arena;
 mod builder;
+mod clock;
 mod engine;
 mod error;
+mod expiry;
 mod layout;
 mod protocol;
 mod record;
 mod request;
 mod row;
+mod rows;
 mod state;
 mod stats;
 mod sync;
 mod table;
+mod timers;
 mod verbs;
 
 #[cfg(any(stockade_hooks, stockade_loom))]
@@ -59,12 +63,17 @@ mod hooks;
 #[cfg(stockade_loom)]
 pub use sync::model;
 
-pub use answer::{Advanced, CancelReason, Cancelled, Created, Line, Order, Reservation, Reserved, Sku, State, Stock};
+pub use answer::{
+    Advanced, CancelReason, Cancelled, Created, Extended, Line, Order, PaidLate, Reservation, Reserved, Sku, State,
+    Stock,
+};
 pub use builder::Builder;
+pub use clock::{Clock, ManualClock, MonotonicClock};
 pub use engine::Stockade;
 pub use error::{
-    AddSkuError, AdvanceError, BalanceError, BuildError, CancelError, CreateError, HoldClosed, Invalid, ReserveError,
-    RestockError, SetAvailableError, Shortage, Shortages, TransitionError, UnknownSku, VoidError, WriteOffError,
+    AddSkuError, AdvanceError, BalanceError, BuildError, CancelError, CreateError, ExtendError, HoldClosed, Invalid,
+    PayAgainError, ReserveError, RestockError, SetAvailableError, Shortage, Shortages, TransitionError, UnknownSku,
+    VoidError, WriteOffError,
 };
 pub use layout::{MAX_KEY_BYTES, MAX_LINES, MAX_UNITS};
 pub use request::SkuRef;

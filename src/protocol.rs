@@ -25,22 +25,24 @@
 //!   tag: otherwise the record may have been recycled in between.
 //! - **No cycle of helping.** Rows are taken in one order, so among operations that meet, one is blocked by none.
 
-use crate::Stock;
-use crate::arena::Arena;
 use crate::error::{Shortage, Shortages};
 use crate::hooks::{Step, step};
 use crate::layout::LAST_ROW_VERSION;
 use crate::record::{Records, RowLine};
 use crate::request::{PerLine, RowLines};
 use crate::row::{Op, Row, RowWord};
-use crate::state::{Effect, OrderWord};
+use crate::rows::Rows;
+use crate::state::{Effect, OrderWord, Phase};
 use crate::stats::{Event, Tally};
+use crate::timers::{Moment, Timers};
+use crate::{CancelReason, Stock};
 
 /// Rows, orders, and what happens between them; who names them is the engine's affair.
 pub(crate) struct Protocol {
-    pub(crate) rows: Arena<Row>,
+    pub(crate) rows: Rows,
     pub(crate) records: Records,
     pub(crate) tally: Tally,
+    pub(crate) timers: Timers,
 }
 
 /// How freezing a row for an operation went.
@@ -173,6 +175,9 @@ impl Protocol {
     fn decide(&self, slot: u32, busy: OrderWord, short: bool) -> Option<OrderWord> {
         step(Step::AllInstalled);
         let decided = busy.decide(short)?;
+        if busy.takes() && !short {
+            self.enter_hold(Op { slot, tag: busy.tag() }, busy);
+        }
         let mine = self.advance(slot, busy, decided);
         step(Step::Decided);
         mine.then_some(decided)
@@ -277,8 +282,47 @@ impl Protocol {
         }
     }
 
-    /// Whether the rows can serve these lines, and what they were, without changing anything. Lock-free.
-    pub(crate) fn look(&self, lines: &RowLines) -> (Look, PerLine<RowWord>) {
+    /// Gives back what a RESERVED or PAID order holds: its lines, unless it is in this state no more. Lock-free.
+    pub(crate) fn release(&self, slot: u32, word: OrderWord, reason: CancelReason) -> Option<RowLines> {
+        let op = Op { slot, tag: word.tag() };
+        // What took the stock must be finished on every row before the tag moves on.
+        let seen = self.finish(op, word);
+        let lines: RowLines = self.records.lines(slot).collect();
+        let is_paid = word.phase() == Phase::Paid;
+        let releasing = word.begin(if is_paid { Phase::ReleasingPaid } else { Phase::Releasing }).because(reason);
+        step(Step::TransitionComputed);
+        if !self.advance(slot, word, releasing) {
+            return None;
+        }
+        step(Step::ReleaseBegun);
+        self.drive(slot, releasing, &lines, seen);
+        if !is_paid {
+            self.forget_hold(op, reason == CancelReason::Expired);
+        }
+        Some(lines)
+    }
+
+    /// Whether the rows can serve these lines, and what they were. It changes nothing but that it lets go of dead holds on a
+    /// row that is short. Lock-free.
+    pub(crate) fn look(&self, lines: &RowLines, moment: &Moment<'_>) -> (Look, PerLine<RowWord>) {
+        loop {
+            let (look, seen) = self.look_once(lines);
+            let Look::Short(short) = &look else { return (look, seen) };
+            step(Step::ShortRowSeen);
+            if short.iter().fold(false, |any, (line, _)| self.let_go_for(*line, moment) || any) {
+                continue;
+            }
+            // The same version twice: the row did not change in between. All rows so: there was one instant
+            // at which all of this was true, and nothing on them was dead.
+            let still = |(line, row): (&RowLine, &RowWord)| self.read(line.row).version() == row.version();
+            let alone = lines.len() == 1 && !self.timers.any();
+            let one_instant = alone || lines.iter().zip(seen.iter()).all(still);
+            return (if one_instant { look } else { Look::Moving }, seen);
+        }
+    }
+
+    /// The rows, each at an instant of its own.
+    fn look_once(&self, lines: &RowLines) -> (Look, PerLine<RowWord>) {
         let seen = lines.map(|line| self.read(line.row));
         let short: Vec<_> = (lines.iter().zip(seen.iter()))
             .filter(|(line, row)| row.available() < u64::from(line.quantity))
@@ -288,18 +332,13 @@ impl Protocol {
             let worn_out = seen.iter().any(|row| row.version() > LAST_ROW_VERSION);
             return (if worn_out { Look::Exhausted } else { Look::Enough }, seen);
         }
-        step(Step::ShortRowSeen);
-        // The same version twice: the row did not change in between. All rows so: there was one instant
-        // at which all of this was true.
-        let still = |(line, row): (&RowLine, &RowWord)| self.read(line.row).version() == row.version();
-        let one_instant = lines.len() == 1 || lines.iter().zip(seen.iter()).all(still);
-        (if one_instant { Look::Short(short) } else { Look::Moving }, seen)
+        (Look::Short(short), seen)
     }
 
     /// Shortages as callers see them.
     pub(crate) fn shortages(&self, short: Vec<(RowLine, u64)>) -> Shortages {
         let name = |(line, available): (RowLine, u64)| Shortage {
-            sku: self.rows.get(line.row).name(),
+            sku: self.rows.name(line.row),
             wanted: line.quantity,
             available,
         };

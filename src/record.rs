@@ -4,45 +4,99 @@
 //! | word | content |
 //! | --- | --- |
 //! | 0 | state word ([`OrderWord`]) |
-//! | 1 | bytes of the id 8, lines 13, next record 28 (the arena's free list uses this word too) |
-//! | 2..8 | the id, eight bytes a word, then the lines, one a word |
+//! | 1 | bytes of the id 8, lines 13, next record 28 (the arena's free list uses this word too), whether timed 1 |
+//! | 2..8 | the id, eight bytes a word, then the [`Deadline`] of a timed order, then the lines, one a word |
 //!
-//! An id of up to 40 bytes and one line fill exactly one record. What does not fit goes on in further records, which are
-//! VACANT orders. Everything but word 0 is written before the record is published and never changed while it
-//! is an order.
+//! An id of up to 40 bytes and one line fill exactly one record; of a timed order, one of 32. What does not fit goes on in
+//! further records, which are VACANT orders. Everything but word 0 and the deadline is written before the record is
+//! published and never changed while it is an order.
+//!
+//! *Timed* is what can have a deadline: an order that was reserved with one, or that was created first, because nobody knows
+//! yet how it will be reserved.
 //!
 //! A reader may hold the slot of a record that has been recycled under it. It may read whatever it finds there, but
 //! must look at word 0 *afterwards*, and believe what it read only if the tag is still the one it expects.
 
+use bytemuck::TransparentWrapper;
 use crossbeam_utils::CachePadded;
 
 use crate::arena::{Arena, Full, Slot};
-use crate::layout::{Field, SLOT_BITS};
+use crate::layout::{DEADLINE_BITS, Field, NEVER, SLOT_BITS, TAG_BITS};
 use crate::state::{OrderWord, Phase};
-use crate::sync::{Class, Data, Word};
+use crate::sync::{Class, Word};
 
-const PAYLOAD: usize = 6;
+/// Words of a record: state, head, payload.
+const WORDS: usize = 8;
+const PAYLOAD: usize = WORDS - 2;
 
 const ID_BYTES: Field = Field::lowest(8);
 const LINES: Field = ID_BYTES.then(13);
 const NEXT: Field = LINES.then(SLOT_BITS);
+const TIMED: Field = NEXT.then(1);
 
-/// 64 bytes, on a cache line of its own.
-#[derive(Debug)]
-#[cfg_attr(not(stockade_loom), derive(bytemuck::Zeroable))]
-#[repr(C, align(64))]
-pub(crate) struct Record {
-    state: Word,
-    head: Word,
-    payload: [Data; PAYLOAD],
+const ENDS_MS: Field = Field::lowest(DEADLINE_BITS);
+const IS_DEAD: Field = ENDS_MS.then(1);
+const OF_TAG: Field = IS_DEAD.then(TAG_BITS);
+
+/// A snapshot of a timed order's deadline word: when the hold ends that the operation `tag` takes or took. It moves from
+/// announcement to announcement while the order is CREATED, and later while the hold is extended; once it is dead, it stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Deadline(u64);
+
+impl Deadline {
+    /// `ends_ms` is [`NEVER`] for a hold that does not end.
+    pub(crate) fn new(ends_ms: u64, tag: u32) -> Self {
+        Deadline(OF_TAG.set(ends_ms.min(NEVER), u64::from(tag)))
+    }
+
+    pub(crate) fn ends_ms(self) -> u64 {
+        ENDS_MS.get(self.0)
+    }
+
+    pub(crate) fn tag(self) -> u32 {
+        OF_TAG.get(self.0) as u32
+    }
+
+    /// Whether it can still be moved.
+    pub(crate) fn is_dead(self) -> bool {
+        IS_DEAD.get(self.0) == 1
+    }
+
+    pub(crate) fn dead(self) -> Self {
+        Deadline(IS_DEAD.set(self.0, 1))
+    }
+
+    /// Whether a hold that ends so has ended, or never lived past somebody else's reading of the clock.
+    pub(crate) fn has_come(self, now_ms: u64) -> bool {
+        self.is_dead() || self.ends_ms() <= now_ms
+    }
 }
 
-#[cfg(not(stockade_loom))]
-const _: () = assert!(size_of::<Record>() == 64);
+/// 64 bytes, on a cache line of its own.
+#[derive(Debug, bytemuck::TransparentWrapper)]
+#[repr(transparent)]
+pub(crate) struct Record([Word; WORDS]);
+
+/// Bytes of a cache line, and of a record.
+const LINE: usize = 64;
+
+/// Records, and room for one more, because the first one begins where a cache line does. An array of what is aligned to a line
+/// would have to be cleared by hand, page after page, in the middle of somebody's call.
+#[derive(Debug)]
+#[cfg_attr(not(stockade_loom), derive(bytemuck::Zeroable))]
+pub(crate) struct Chunk([Word; WORDS * ((1 << Record::CHUNK_BITS) + 1)]);
+
+impl Chunk {
+    #[inline]
+    fn first(&self) -> usize {
+        // loom's words are larger, and lines mean nothing there.
+        if cfg!(stockade_loom) { 0 } else { self.0.as_ptr().addr().wrapping_neg() % LINE / size_of::<Word>() }
+    }
+}
 
 impl Slot for Record {
-    type Chunk = [Record; 1 << Self::CHUNK_BITS];
-    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 3 } else { 6 };
+    type Chunk = Chunk;
+    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 3 } else { 10 };
     const NUMBER_BITS: u32 = SLOT_BITS;
 
     #[cfg(not(stockade_loom))]
@@ -52,26 +106,47 @@ impl Slot for Record {
 
     #[cfg(stockade_loom)]
     fn chunk() -> Option<Box<Self::Chunk>> {
-        let record =
-            |_| Record { state: Word::default(), head: Word::of(Class::Memory, 0), payload: Default::default() };
-        Some(Box::new(std::array::from_fn(record)))
+        let class = |word| [Class::Protocol, Class::Memory].get(word % WORDS).copied().unwrap_or(Class::Payload);
+        Some(Box::new(Chunk(std::array::from_fn(|word| Word::of(class(word), 0)))))
+    }
+
+    #[inline]
+    fn at(chunk: &Chunk, index: usize) -> &Record {
+        let (records, _) = chunk.0[chunk.first()..].as_chunks();
+        Record::wrap_ref(&records[index])
     }
 
     fn link(&self) -> &Word {
-        &self.head
+        self.head()
     }
 }
 
 impl Record {
     #[inline]
+    fn head(&self) -> &Word {
+        &self.0[1]
+    }
+
+    #[inline]
+    fn payload(&self) -> &[Word] {
+        &self.0[2..]
+    }
+
+    #[inline]
     pub(crate) fn state(&self) -> OrderWord {
-        OrderWord(self.state.load())
+        OrderWord(self.0[0].load())
+    }
+
+    /// Of a record that nobody else can find.
+    #[inline]
+    fn set_state(&self, word: OrderWord) {
+        self.0[0].store(word.0);
     }
 
     /// Moves the state word on if it is still `from`.
     #[inline]
     pub(crate) fn advance(&self, from: OrderWord, to: OrderWord) -> bool {
-        self.state.compare_exchange(from.0, to.0).is_ok()
+        self.0[0].compare_exchange(from.0, to.0).is_ok()
     }
 }
 
@@ -95,11 +170,15 @@ impl RowLine {
 /// A key eight bytes a word, the last one filled up with zeros.
 #[inline]
 pub(crate) fn key_words(key: &str) -> impl Iterator<Item = u64> + '_ {
-    let whole = key.as_bytes().chunks_exact(8);
-    let rest = whole.remainder();
-    let last = rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-    let whole = whole.map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap_or_default()));
-    whole.chain((!rest.is_empty()).then_some(last))
+    let mut left = key.as_bytes();
+    std::iter::from_fn(move || {
+        if let Some((word, rest)) = left.split_first_chunk() {
+            left = rest;
+            return Some(u64::from_le_bytes(*word));
+        }
+        let last = std::mem::take(&mut left);
+        (!last.is_empty()).then(|| last.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)))
+    })
 }
 
 /// All order records, and how many more orders there may be.
@@ -150,39 +229,36 @@ impl Records {
         change(&self.dead, |dead| dead.checked_sub(1));
     }
 
-    /// Writes a record that nobody else can find yet; its state is `phase` under the slot's current tag.
-    pub(crate) fn draft(&self, id: &str, lines: &[RowLine], phase: Phase, version: u64) -> Result<Draft<'_>, Full> {
+    /// Writes a record that nobody else can find yet; its state is `phase` under the slot's current tag, and so is its
+    /// deadline, if it is timed.
+    pub(crate) fn draft(
+        &self,
+        id: &str,
+        ends_ms: Option<u64>,
+        lines: &[RowLine],
+        phase: Phase,
+        version: u64,
+    ) -> Result<Draft<'_>, Full> {
         self.claim_room()?;
         let slot = self.arena.alloc().inspect_err(|_| self.give_room_back())?;
         let draft = Draft { records: self, slot };
         let first = self.get(slot);
-        first.head.store(0);
-        let mut last = first;
-        let mut at = 0;
-        // As one call that goes through both parts, not a loop that asks each time in which it is.
-        key_words(id).chain(lines.iter().map(|line| line.pack())).try_for_each(|word| {
-            if at == PAYLOAD {
-                last = self.another(last)?;
-                at = 0;
-            }
-            last.payload[at].store(word);
-            at += 1;
-            Ok(())
-        })?;
-        let head = ID_BYTES.set(first.head.load(), id.len() as u64);
-        first.head.store(LINES.set(head, lines.len() as u64));
-        first.state.store(OrderWord::new(phase, first.state().tag(), version).0);
+        first.head().store(0);
+        let deadline = ends_ms.map(|ends_ms| Deadline::new(ends_ms, first.state().tag()).0);
+        let mut pen = Pen { records: self, record: first, at: 0 };
+        for word in key_words(id) {
+            pen.write(word)?;
+        }
+        if let Some(word) = deadline {
+            pen.write(word)?;
+        }
+        for line in lines {
+            pen.write(line.pack())?;
+        }
+        let head = TIMED.set(ID_BYTES.set(first.head().load(), id.len() as u64), u64::from(deadline.is_some()));
+        first.head().store(LINES.set(head, lines.len() as u64));
+        first.set_state(OrderWord::new(phase, first.state().tag(), version));
         Ok(draft)
-    }
-
-    /// A record in which `last` goes on.
-    #[cold]
-    fn another(&self, last: &Record) -> Result<&Record, Full> {
-        let slot = self.arena.alloc()?;
-        let next = self.arena.get(slot);
-        next.head.store(0);
-        last.head.store(NEXT.set(last.head.load(), u64::from(slot)));
-        Ok(next)
     }
 
     /// Gives a record and its continuations back that nobody else can find.
@@ -190,10 +266,10 @@ impl Records {
         let mut slot = slot;
         while slot != 0 {
             let record = self.arena.get(slot);
-            let next = NEXT.get(record.head.load()) as u32;
+            let next = NEXT.get(record.head().load()) as u32;
             // The tag moves on before anything else is changed, so that who still reads this record notices.
             let vacant = record.state().begin(Phase::Vacant);
-            record.state.store(vacant.0);
+            record.set_state(vacant);
             if vacant.tag() < crate::layout::RETIRED_TAG {
                 self.arena.free(slot);
             }
@@ -220,9 +296,27 @@ impl Records {
 
     pub(crate) fn lines(&self, slot: u32) -> Lines<'_> {
         let mut payload = Payload::new(self, slot);
-        payload.skip((ID_BYTES.get(payload.head) as usize).div_ceil(8));
+        payload.skip((ID_BYTES.get(payload.head) as usize).div_ceil(8) + TIMED.get(payload.head) as usize);
         let left = LINES.get(payload.head) as usize;
         Lines { payload, left }
+    }
+
+    /// The deadline of a timed order. Like all payload it counts only if the state read after it has the tag expected.
+    pub(crate) fn deadline(&self, slot: u32) -> Option<Deadline> {
+        self.deadline_word(slot).map(|word| Deadline(word.load()))
+    }
+
+    /// Moves a deadline on if it is still `from`.
+    pub(crate) fn set_deadline(&self, slot: u32, from: Deadline, to: Deadline) -> bool {
+        self.deadline_word(slot).is_some_and(|word| word.compare_exchange(from.0, to.0).is_ok())
+    }
+
+    fn deadline_word(&self, slot: u32) -> Option<&Word> {
+        let mut payload = Payload::new(self, slot);
+        (TIMED.get(payload.head) == 1).then(|| {
+            payload.skip((ID_BYTES.get(payload.head) as usize).div_ceil(8));
+            payload.word()
+        })
     }
 }
 
@@ -237,6 +331,36 @@ fn change(count: &Word, to: impl Fn(u64) -> Option<u64>) -> Option<()> {
     }
 }
 
+/// Writes a record's payload word by word, and goes on in further records.
+struct Pen<'a> {
+    records: &'a Records,
+    record: &'a Record,
+    at: usize,
+}
+
+impl Pen<'_> {
+    #[inline]
+    fn write(&mut self, word: u64) -> Result<(), Full> {
+        if self.at == PAYLOAD {
+            self.go_on()?;
+        }
+        self.record.payload()[self.at].store(word);
+        self.at += 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn go_on(&mut self) -> Result<(), Full> {
+        let slot = self.records.arena.alloc()?;
+        let next = self.records.get(slot);
+        next.head().store(0);
+        self.record.head().store(NEXT.set(self.record.head().load(), u64::from(slot)));
+        self.record = next;
+        self.at = 0;
+        Ok(())
+    }
+}
+
 /// Reads a record's payload word by word, through all its continuations.
 struct Payload<'a> {
     records: &'a Records,
@@ -248,17 +372,22 @@ struct Payload<'a> {
 impl<'a> Payload<'a> {
     fn new(records: &'a Records, slot: u32) -> Self {
         let record = records.get(slot);
-        Payload { records, head: record.head.load(), record, at: 0 }
+        Payload { records, head: record.head().load(), record, at: 0 }
     }
 
     #[inline]
     fn next(&mut self) -> u64 {
+        self.word().load()
+    }
+
+    #[inline]
+    fn word(&mut self) -> &'a Word {
         if self.at == PAYLOAD {
-            self.record = self.records.get(NEXT.get(self.record.head.load()) as u32);
+            self.record = self.records.get(NEXT.get(self.record.head().load()) as u32);
             self.at = 0;
         }
         self.at += 1;
-        self.record.payload[self.at - 1].load()
+        &self.record.payload()[self.at - 1]
     }
 
     fn skip(&mut self, words: usize) {
@@ -308,7 +437,7 @@ impl Draft<'_> {
     /// Gives the reason of a draft that is CANCELLED.
     pub(crate) fn explain(&self, reason: crate::CancelReason) {
         let record = self.record();
-        record.state.store(record.state().because(reason).0);
+        record.set_state(record.state().because(reason));
     }
 
     /// The record is in the index now and belongs to everybody.
@@ -335,10 +464,12 @@ mod tests {
     #[test]
     fn an_id_and_its_lines_come_back_whatever_their_length() {
         let records = Records::new(None);
-        for (bytes, count) in (1..=255).flat_map(|bytes| [(bytes, 1), (bytes, 2), (bytes, 13)]) {
+        let shapes = (1..=255).flat_map(|bytes| [(bytes, 1), (bytes, 2), (bytes, 13)]);
+        for ((bytes, count), ends_ms) in shapes.flat_map(|shape| [(shape, None), (shape, Some(77))]) {
             let id = "i".repeat(bytes);
             let lines: Vec<_> = (1..=count).map(|row| RowLine { row, quantity: u32::MAX - row }).collect();
-            let draft = records.draft(&id, &lines, Phase::Created, 0).unwrap();
+            let draft = records.draft(&id, ends_ms, &lines, Phase::Created, 0).unwrap();
+            assert_eq!(records.deadline(draft.slot).map(Deadline::ends_ms), ends_ms);
             assert_eq!(records.id(draft.slot), id.as_bytes());
             assert!(records.has_id(draft.slot, &id));
             for other in [format!("{id}\0"), format!("{}o", &id[1..]), format!("o{}", &id[1..])] {

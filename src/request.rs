@@ -50,7 +50,7 @@ impl SkuRef for Sku {
 
     fn label(&self, engine: &Stockade) -> Box<str> {
         match engine.row_of(*self) {
-            Ok(row) => engine.protocol.rows.get(row).name(),
+            Ok(row) => engine.protocol.rows.name(row),
             Err(unknown) => unknown.sku,
         }
     }
@@ -154,7 +154,7 @@ impl Stockade {
             match summed.last_mut() {
                 Some(last) if last.row == line.row => {
                     let sum = last.quantity.checked_add(line.quantity);
-                    let overflow = || Invalid::QuantityOverflow { sku: self.protocol.rows.get(line.row).name() };
+                    let overflow = || Invalid::QuantityOverflow { sku: self.protocol.rows.name(line.row) };
                     last.quantity = sum.ok_or_else(overflow)?;
                 }
                 _ => summed.push(line),

@@ -5,14 +5,13 @@
 //! change it finishes that operation first. `available` and `version` change only when the intent of
 //! a decided operation is replaced by its effect, or by an edit (restock, write-off, set) on a row without intent.
 //!
-//! Beside the word stand the name, and the books: units ever received less write-offs, and the number of edits under way. They
+//! Beside the word stand the books: units ever received less write-offs, and the number of edits under way. They
 //! serve the limit on received units, and the audit; no order is decided by them.
 
 use crate::arena::Slot;
-use crate::layout::{AVAILABLE_BITS, Field, MAX_KEY_BYTES, MAX_UNITS, ROW_VERSION_BITS, SLOT_BITS, TAG_BITS};
-use crate::record::key_words;
+use crate::layout::{AVAILABLE_BITS, Field, MAX_UNITS, ROW_VERSION_BITS, SLOT_BITS, TAG_BITS};
 use crate::state::Effect;
-use crate::sync::{Data, Wide, WideWord, Word};
+use crate::sync::{Wide, WideWord, Word};
 
 /// An operation on an order, as a row names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,24 +96,26 @@ impl Books {
     }
 }
 
-/// One row: a cache line that changes, and behind it the name, which does not.
+/// One row, on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Row {
     word: WideWord,
     books: Word,
     link: Word,
-    name_bytes: Data,
-    name: [Data; MAX_KEY_BYTES.div_ceil(8)],
 }
 
 impl Slot for Row {
     type Chunk = [Row; 1 << Self::CHUNK_BITS];
-    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 7 };
+    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 8 };
     const NUMBER_BITS: u32 = SLOT_BITS;
 
     fn chunk() -> Option<Box<Self::Chunk>> {
         Some(Box::new(std::array::from_fn(|_| Row::default())))
+    }
+
+    fn at(chunk: &Self::Chunk, index: usize) -> &Self {
+        &chunk[index]
     }
 
     fn link(&self) -> &Word {
@@ -124,24 +125,9 @@ impl Slot for Row {
 
 impl Row {
     /// Fills in a row that nobody else can find yet.
-    pub(crate) fn draft(&self, name: &str, available: u64) {
+    pub(crate) fn draft(&self, available: u64) {
         self.word.store(RowWord::new(available, 0).0);
         self.books.store(RECEIVED.set(0, available));
-        self.name_bytes.store(name.len() as u64);
-        for (word, value) in self.name.iter().zip(key_words(name)) {
-            word.store(value);
-        }
-    }
-
-    pub(crate) fn has_name(&self, name: &str) -> bool {
-        self.name_bytes.load() == name.len() as u64
-            && self.name.iter().zip(key_words(name)).all(|(word, value)| word.load() == value)
-    }
-
-    pub(crate) fn name(&self) -> Box<str> {
-        let mut bytes: Vec<u8> = self.name.iter().flat_map(|word| word.load().to_le_bytes()).collect();
-        bytes.truncate(self.name_bytes.load() as usize);
-        String::from_utf8_lossy(&bytes).into()
     }
 
     #[inline]
@@ -216,20 +202,6 @@ mod tests {
                 let frozen = word.with_intent(op);
                 assert_eq!((frozen.available(), frozen.version(), frozen.intent()), (available, version, Some(op)));
                 assert_eq!(frozen.after(Effect::Void, 7), word);
-            }
-        }
-    }
-
-    #[test]
-    fn a_row_has_its_own_name_and_no_other() {
-        let row = Row::default();
-        for bytes in 1..=MAX_KEY_BYTES {
-            let name = "n".repeat(bytes);
-            row.draft(&name, 1);
-            assert!(row.has_name(&name));
-            assert_eq!(*row.name(), *name);
-            for other in [format!("{name}\0"), format!("{}o", &name[1..]), format!("o{}", &name[1..])] {
-                assert!(!row.has_name(&other), "{name} is not {other}");
             }
         }
     }

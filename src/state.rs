@@ -5,14 +5,17 @@
 //!
 //! ```text
 //! VACANT ── RESERVING ──────────────┬──> RESERVED ──> PAID ──> FULFILLED
-//!   │           └──> REFUSED ─> DEAD│        │          │
-//!   └── CREATED ── RETRYING ────────┘        │          │
-//!        │  └──<───────┘ (refused)     RELEASING   RELEASING_PAID
-//!        └──> CANCELLED <────────────────────┴──────────┘
+//!   │           └──> REFUSED ─> DEAD│        │          │ └──<──────────────────┐
+//!   └── CREATED ── RETRYING ────────┘        │          │                       │
+//!        │  └──<───────┘ (refused)     RELEASING   RELEASING_PAID               │
+//!        └──> CANCELLED <────────────────────┴──────────┘                       │
+//!                └── (expired) ── REVIVING <─> LAPSED (refused)                 │
+//!                                    └──────────────────────────────────────────┘
 //! ```
 //!
 //! RESERVING is a reserve of an id nobody knows: if refused, there never was an order. RETRYING is a reserve of
-//! a CREATED order: if refused, it is CREATED again. Each busy phase has a tag of its own.
+//! a CREATED order: if refused, it is CREATED again. REVIVING takes the units of an expired order again, for a payment that
+//! comes late; LAPSED is CANCELLED for everybody, but its tag has given nothing back. Each busy phase has a tag of its own.
 
 use crate::layout::{Field, TAG_BITS};
 use crate::{CancelReason, State};
@@ -43,9 +46,13 @@ pub(crate) enum Phase {
     Refused,
     /// A REFUSED that its caller has seen: the record can be recycled.
     Dead,
+    /// Busy: taking stock again for an order that has expired.
+    Reviving,
+    /// A REVIVING that was refused: as expired as before.
+    Lapsed,
 }
 
-const PHASES: [Phase; 12] = [
+const PHASES: [Phase; 14] = [
     Phase::Vacant,
     Phase::Reserving,
     Phase::Retrying,
@@ -58,6 +65,8 @@ const PHASES: [Phase; 12] = [
     Phase::Cancelled,
     Phase::Refused,
     Phase::Dead,
+    Phase::Reviving,
+    Phase::Lapsed,
 ];
 
 /// What an operation, named by its tag, has done or will do to the rows that carry its intent.
@@ -85,7 +94,7 @@ impl OrderWord {
 
     #[inline]
     pub(crate) fn phase(self) -> Phase {
-        // Only the twelve phases are ever written.
+        // Only these phases are ever written.
         PHASES.get(PHASE.get(self.0) as usize).copied().unwrap_or(Phase::Vacant)
     }
 
@@ -118,15 +127,17 @@ impl OrderWord {
             CancelReason::Cancelled => 0,
             CancelReason::Voided => 1,
             CancelReason::HoldDropped => 2,
+            CancelReason::Expired => 3,
         };
         OrderWord(REASON.set(self.0, code))
     }
 
     pub(crate) fn reason(self) -> Option<CancelReason> {
-        (self.phase() == Phase::Cancelled).then(|| match REASON.get(self.0) {
+        (self.shown() == Some(State::Cancelled)).then(|| match REASON.get(self.0) {
             0 => CancelReason::Cancelled,
             1 => CancelReason::Voided,
-            _ => CancelReason::HoldDropped,
+            2 => CancelReason::HoldDropped,
+            _ => CancelReason::Expired,
         })
     }
 
@@ -138,20 +149,20 @@ impl OrderWord {
             Phase::Reserved | Phase::Releasing => Some(State::InventoryReserved),
             Phase::Paid | Phase::ReleasingPaid => Some(State::Paid),
             Phase::Fulfilled => Some(State::Fulfilled),
-            Phase::Cancelled => Some(State::Cancelled),
+            Phase::Cancelled | Phase::Reviving | Phase::Lapsed => Some(State::Cancelled),
         }
     }
 
     /// Whether some thread is changing rows for this order right now.
     #[inline]
     pub(crate) fn is_busy(self) -> bool {
-        matches!(self.phase(), Phase::Reserving | Phase::Retrying | Phase::Releasing | Phase::ReleasingPaid)
+        self.takes() || matches!(self.phase(), Phase::Releasing | Phase::ReleasingPaid)
     }
 
     /// Whether the busy phase takes from rows, and can therefore be refused.
     #[inline]
     pub(crate) fn takes(self) -> bool {
-        matches!(self.phase(), Phase::Reserving | Phase::Retrying)
+        matches!(self.phase(), Phase::Reserving | Phase::Retrying | Phase::Reviving)
     }
 
     /// What a busy phase becomes when every row carries its intent; `short` if a row had too little.
@@ -160,7 +171,9 @@ impl OrderWord {
         match self.phase() {
             Phase::Reserving if short => Some(self.to(Phase::Refused)),
             Phase::Retrying if short => Some(self.to(Phase::Created)),
+            Phase::Reviving if short => Some(self.to(Phase::Lapsed)),
             Phase::Reserving | Phase::Retrying => Some(self.transition(Phase::Reserved)),
+            Phase::Reviving => Some(self.transition(Phase::Paid)),
             Phase::Releasing | Phase::ReleasingPaid => Some(self.transition(Phase::Cancelled)),
             _ => None,
         }
@@ -173,29 +186,51 @@ impl OrderWord {
             return Effect::Void;
         }
         match self.phase() {
-            Phase::Reserving | Phase::Retrying | Phase::Releasing | Phase::ReleasingPaid => Effect::Undecided,
+            Phase::Reserving | Phase::Retrying | Phase::Reviving | Phase::Releasing | Phase::ReleasingPaid => {
+                Effect::Undecided
+            }
             Phase::Reserved | Phase::Paid | Phase::Fulfilled => Effect::Take,
             // An order cancelled while it held nothing took a tag under which no intent was ever installed.
             Phase::Cancelled => Effect::GiveBack,
-            Phase::Vacant | Phase::Created | Phase::Refused | Phase::Dead => Effect::Void,
+            Phase::Vacant | Phase::Created | Phase::Refused | Phase::Dead | Phase::Lapsed => Effect::Void,
         }
     }
 
-    /// Whether the reserve that ran under `tag` was accepted. Only for one that is decided, and only asked by the
-    /// thread that began it, so that its record has not been recycled after a refusal.
-    pub(crate) fn accepted(self, tag: u32) -> bool {
-        let holds_or_held = matches!(self.phase(), Phase::Reserved | Phase::Paid | Phase::Fulfilled);
-        if self.tag() == tag {
-            return holds_or_held;
-        }
-        // The only way on from an accepted reserve is one release, under the next tag, of an order that held:
-        // one that is cancelled out of CREATED ends at version 1.
-        self.tag() == tag + 1
-            && match self.phase() {
+    /// Whether the reserve that ran under `tag` was accepted; `noted` is the tag that the order's deadline names, if it has
+    /// one. Only for one that is decided, and only asked by the thread that began it, so that its record has not been
+    /// recycled after a refusal.
+    pub(crate) fn accepted(self, tag: u32, noted: Option<u32>) -> bool {
+        match self.tag() - tag {
+            0 => matches!(self.phase(), Phase::Reserved | Phase::Paid | Phase::Fulfilled),
+            // The only way on from an accepted reserve is one release, under the next tag, of an order that held:
+            // one that is cancelled out of CREATED ends at version 1.
+            1 => match self.phase() {
                 Phase::Releasing | Phase::ReleasingPaid => true,
                 Phase::Cancelled => self.version() > 1,
                 _ => false,
-            }
+            },
+            // It expired and was revived, and an order that can expire has noted under which tag it took its units.
+            _ => noted == Some(tag),
+        }
+    }
+
+    /// The same of a revival.
+    pub(crate) fn revived(self, tag: u32) -> bool {
+        match self.tag() - tag {
+            0 => matches!(self.phase(), Phase::Paid | Phase::Fulfilled),
+            // A paid order that is cancelled has not expired.
+            1 => match self.phase() {
+                Phase::ReleasingPaid => true,
+                Phase::Cancelled => self.reason() != Some(CancelReason::Expired),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether units of this order can be taken again for a late payment.
+    pub(crate) fn is_expired(self) -> bool {
+        self.reason() == Some(CancelReason::Expired)
     }
 }
 

@@ -37,10 +37,15 @@ pub(crate) enum Event {
     Overflow,
     VersionConflict,
     InvalidState,
+    Expired,
     Full,
+    /// A hold ended by its deadline.
+    HoldExpired,
+    /// An expired order was paid for late, and had its units again.
+    Revived,
 }
 
-const EVENTS: usize = Event::Full as usize + 1;
+const EVENTS: usize = Event::Revived as usize + 1;
 
 impl Event {
     /// The transition from one state word to the next, if users see it.
@@ -51,6 +56,7 @@ impl Event {
             (Phase::Releasing, _) => Event::ReservedCancelled,
             (Phase::ReleasingPaid, _) => Event::PaidCancelled,
             (Phase::Created, Phase::Cancelled) => Event::CreatedCancelled,
+            (Phase::Reviving, Phase::Paid) => Event::Revived,
             (_, Phase::Paid) => Event::Paid,
             (_, Phase::Fulfilled) => Event::Fulfilled,
             _ => return None,
@@ -91,10 +97,12 @@ impl Tally {
             orders: OrdersByState {
                 created: count(Event::Created).saturating_sub(created),
                 inventory_reserved: (count(Event::Reserved) + count(Event::CreatedReserved)).saturating_sub(reserved),
-                paid: count(Event::Paid).saturating_sub(paid),
+                paid: (count(Event::Paid) + count(Event::Revived)).saturating_sub(paid),
                 fulfilled: count(Event::Fulfilled),
-                cancelled: cancelled.map(count).iter().sum(),
+                cancelled: cancelled.map(count).iter().sum::<u64>().saturating_sub(count(Event::Revived)),
             },
+            expired: count(Event::HoldExpired),
+            revived: count(Event::Revived),
             lost_cas: count(Event::LostCas),
             helped: count(Event::Helped),
             replays: count(Event::Replay),
@@ -109,6 +117,7 @@ impl Tally {
                 overflow: count(Event::Overflow),
                 version_conflict: count(Event::VersionConflict),
                 invalid_state: count(Event::InvalidState),
+                expired: count(Event::Expired),
                 full: count(Event::Full),
             },
         }
@@ -123,6 +132,10 @@ pub struct Stats {
     pub rows: u64,
     /// Orders, by the state they are in now.
     pub orders: OrdersByState,
+    /// Holds that ended by their deadline.
+    pub expired: u64,
+    /// Expired orders that were paid for late and took their units again.
+    pub revived: u64,
     /// Compare-and-swaps on rows that found the row changed and were tried again.
     pub lost_cas: u64,
     /// Operations of other threads that had to be finished first.
@@ -173,6 +186,8 @@ pub struct Refusals {
     pub version_conflict: u64,
     /// A step the order's state does not allow.
     pub invalid_state: u64,
+    /// A step of an order whose hold had expired.
+    pub expired: u64,
     /// No room, or a counter at its end.
     pub full: u64,
 }

@@ -9,9 +9,9 @@
 //!
 //! | type | used for |
 //! | --- | --- |
-//! | [`Word`] | 64-bit words that threads race on: order states, index cells, list heads |
+//! | [`Word`] | 64-bit words that threads race on: order states and deadlines, index cells, list heads |
 //! | [`WideWord`] | the stock row, 128 bit (64 in the loom build, which has no wider atomics) |
-//! | [`Data`] | ids, lines: written by one thread before a record is published, read by many afterwards |
+//! | [`Data`] | names: written by one thread before a row is published, read by many afterwards |
 //! | [`Lazy`] | memory that is allocated by whoever needs it first, without a lock |
 //! | [`Counter`] | statistics |
 //!
@@ -67,12 +67,14 @@ pub enum Class {
     Growth,
     /// Free lists and runs of fresh memory.
     Memory,
+    /// Deadlines of orders, and what else is in a record besides its state.
+    Payload,
 }
 
 #[cfg(stockade_loom)]
 impl Class {
     /// Every class.
-    pub const ALL: &[Class] = &[Class::Protocol, Class::Cells, Class::Growth, Class::Memory];
+    pub const ALL: &[Class] = &[Class::Protocol, Class::Cells, Class::Growth, Class::Memory, Class::Payload];
 }
 
 /// A number nobody else in this process has been given (until four billion have).

@@ -85,7 +85,7 @@ const _: () = assert!(size_of::<Segment>() == 2048 + 16);
 
 impl Slot for Segment {
     type Chunk = [Segment; 1 << Self::CHUNK_BITS];
-    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 0 };
+    const CHUNK_BITS: u32 = 2;
     const NUMBER_BITS: u32 = SEGMENT_BITS;
 
     #[cfg(not(stockade_loom))]
@@ -100,6 +100,10 @@ impl Slot for Segment {
             link: Word::of(Class::Memory, 0),
             cells: std::array::from_fn(|_| Word::of(Class::Cells, 0)),
         })))
+    }
+
+    fn at(chunk: &Self::Chunk, index: usize) -> &Self {
+        &chunk[index]
     }
 
     fn link(&self) -> &Word {
@@ -117,10 +121,14 @@ pub(crate) trait Entries {
     fn recycle(&self, slot: u32);
 }
 
+/// All nodes of one depth, so many at a time: the last levels are large, and nobody is to clear one in a call.
+type Level = Box<[Lazy<[Word; NODES]>]>;
+const NODES: usize = if cfg!(stockade_loom) { 2 } else { 512 };
+
 pub(crate) struct Table {
     root: Word,
-    /// The nodes of depth 1 and more, one array for each depth.
-    levels: [Lazy<Box<[Word]>>; MAX_DEPTH as usize],
+    /// The nodes of depth 1 and more. What does not exist yet is ABSENT.
+    levels: [Lazy<Level>; MAX_DEPTH as usize],
     /// Where to start looking: no deeper leaf is known to be missing from here. Any value is right.
     depth_hint: Word,
     segments: Arena<Segment>,
@@ -189,13 +197,11 @@ impl Table {
             return Ok(table);
         }
         table.free_segment(table.root.load());
-        for depth in 1..=depth {
-            table.levels[depth as usize - 1].get_or_try_init(|| words(1 << depth).map(Box::new).ok_or(Full))?;
+        for above in 0..depth {
+            (0..1 << above).try_for_each(|at| table.make_node(above, at).map(|node| node.store(SPLIT)))?;
         }
-        for depth in 0..depth {
-            table.nodes(depth).iter().for_each(|node| node.store(SPLIT));
-        }
-        for node in table.nodes(depth) {
+        for at in 0..1 << depth {
+            let node = table.make_node(depth, at)?;
             let slot = table.segments.alloc()?;
             let segment = table.segments.get(slot);
             // The first one has served before, under another generation.
@@ -208,12 +214,14 @@ impl Table {
         Ok(table)
     }
 
-    /// The nodes of one depth that there are.
-    fn nodes(&self, depth: u32) -> &[Word] {
-        match depth.checked_sub(1) {
-            None => std::slice::from_ref(&self.root),
-            Some(level) => self.levels[level as usize].get().map_or(&[], |nodes| nodes),
-        }
+    /// The node at this place of a depth; there is memory for it afterwards.
+    fn make_node(&self, depth: u32, at: u64) -> Result<&Word, Full> {
+        let Some(level) = depth.checked_sub(1) else { return Ok(&self.root) };
+        let runs = (1_usize << depth).div_ceil(NODES);
+        let empty = || Ok(Box::new((0..runs).map(|_| Lazy::new()).collect()));
+        let level = self.levels.get(level as usize).ok_or(Full)?.get_or_try_init(empty)?;
+        let run = level[at as usize / NODES].get_or_try_init(|| nodes().ok_or(Full))?;
+        Ok(&run[at as usize % NODES])
     }
 
     /// What `matches` makes of the entry of a key with this hash, if it accepts one. Lock-free, writes nothing.
@@ -349,7 +357,11 @@ impl Table {
     fn node(&self, depth: u32, hash: u64) -> Option<&Word> {
         match depth.checked_sub(1) {
             None => Some(&self.root),
-            Some(level) => self.levels.get(level as usize)?.get()?.get(path(hash, depth) as usize),
+            Some(level) => {
+                let at = path(hash, depth) as usize;
+                let run = self.levels.get(level as usize)?.get()?.get(at / NODES)?.get()?;
+                Some(&run[at % NODES])
+            }
         }
     }
 
@@ -416,11 +428,11 @@ fn sibling(hash: u64, depth: u32) -> u64 {
 }
 
 #[cfg(not(stockade_loom))]
-fn words(len: usize) -> Option<Box<[Word]>> {
-    bytemuck::try_zeroed_slice_box(len).ok()
+fn nodes() -> Option<Box<[Word; NODES]>> {
+    bytemuck::try_zeroed_box().ok()
 }
 
 #[cfg(stockade_loom)]
-fn words(len: usize) -> Option<Box<[Word]>> {
-    Some((0..len).map(|_| Word::of(Class::Growth, 0)).collect())
+fn nodes() -> Option<Box<[Word; NODES]>> {
+    Some(Box::new(std::array::from_fn(|_| Word::of(Class::Growth, 0))))
 }

@@ -3,7 +3,7 @@
 use super::{
     ABSENT, CELL_SLOT, CELLS, CLEAN, DIVIDE, EMPTY, ENTRY, Entries, FINGERPRINT, FINGERPRINT_BITS, GENERATION, KIND,
     LEAF, Leaf, MAX_DEPTH, NODE_GENERATION, NODE_SEGMENT, SEALED, SPLIT, Table, UNDECIDED, VERDICT, empty, path,
-    probes, sibling, words,
+    probes, sibling,
 };
 use crate::arena::Full;
 use crate::hooks::{Step, step};
@@ -68,10 +68,9 @@ impl Table {
         entries: &impl Entries,
     ) -> Result<(), Full> {
         let depth = leaf.depth + 1;
-        self.levels[leaf.depth as usize].get_or_try_init(|| words(1 << depth).map(Box::new).ok_or(Full))?;
         let mut left_behind = Vec::new();
         for of in [hash, sibling(hash, depth)] {
-            let Some(node) = self.node(depth, of) else { return Err(Full) };
+            let node = self.make_node(depth, path(of, depth))?;
             let here = |cell: &&u64| path(FINGERPRINT.get(**cell) << (64 - FINGERPRINT_BITS), depth) == path(of, depth);
             if self.is_absent(depth, of) && self.publish(node, ABSENT, live.iter().filter(here))? {
                 left_behind.extend(dead.iter().filter(here));

@@ -67,7 +67,8 @@ fn room_from_the_beginning_grows_like_any_other() {
     for keys in [1, 154, 5_000] {
         let (table, slots) = (Table::with_capacity(keys).unwrap(), Slots::default());
         let first = |node: &Word| NODE_SEGMENT.get(node.load()) == 1;
-        assert!(table.nodes(table.depth_hint.load() as u32).iter().any(first), "a segment is left over");
+        let depth = table.depth_hint.load() as u32;
+        assert!((0..1 << depth).any(|at| first(table.make_node(depth, at).unwrap())), "a segment is left over");
         (1..=30_000).for_each(|slot| insert(&table, slot, &slots));
         assert_eq!(visit_all(&table).into_iter().collect::<HashSet<_>>().len(), 30_000);
     }
@@ -111,7 +112,7 @@ fn begin_to_divide(table: &Table, published: &[u64]) {
     let root = table.leaf_at(0, 0).unwrap();
     seal(&root);
     root.segment.head.store(VERDICT.set(GENERATION.set(0, root.generation), DIVIDE));
-    table.levels[0].get_or_try_init(|| words(2).map(Box::new).ok_or(())).unwrap();
+    table.make_node(1, 0).unwrap();
     let cells: Vec<u64> = root.segment.cells.iter().map(Word::load).collect();
     for of in published {
         let here = |cell: &&u64| KIND.get(**cell) == ENTRY && FINGERPRINT.get(**cell) >> 33 == of >> 63;

@@ -82,12 +82,14 @@ impl Stockade {
     /// ```
     pub fn audit(&self) -> Audit {
         let rows = self.row_numbers();
+        let moment = self.protocol.timers.moment();
+        rows.iter().for_each(|row| _ = self.protocol.let_go(*row, &moment, || true));
         let before: Vec<Option<Account>> = rows.iter().map(|row| self.account(*row)).collect();
         let promised = self.promised();
         let mut audit = Audit { rows: rows.len(), ..Audit::default() };
         for (row, before) in rows.into_iter().zip(before) {
             match self.unmoved(row, before) {
-                None => audit.in_motion.push(self.protocol.rows.get(row).name()),
+                None => audit.in_motion.push(self.protocol.rows.name(row)),
                 Some(account) => {
                     let balance = self.balanced(row, &account, promised.get(&row).copied().unwrap_or_default());
                     if !balance.is_sound() {
@@ -118,10 +120,11 @@ impl Stockade {
     /// ```
     pub fn balance(&self, sku: impl SkuRef) -> Result<Balance, BalanceError> {
         let row = sku.row(self)?;
+        self.protocol.let_go(row, &self.protocol.timers.moment(), || true);
         let before = self.account(row);
         let promised = self.promised().get(&row).copied().unwrap_or_default();
         let account = self.unmoved(row, before);
-        let account = account.ok_or_else(|| BalanceError::InMotion { sku: self.protocol.rows.get(row).name() })?;
+        let account = account.ok_or_else(|| BalanceError::InMotion { sku: self.protocol.rows.name(row) })?;
         Ok(self.balanced(row, &account, promised))
     }
 
@@ -141,7 +144,7 @@ impl Stockade {
 
     fn balanced(&self, row: u32, account: &Account, promised: Promised) -> Balance {
         Balance {
-            sku: self.protocol.rows.get(row).name(),
+            sku: self.protocol.rows.name(row),
             received: account.books.received(),
             available: account.stock.available,
             held: promised.held,

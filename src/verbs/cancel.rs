@@ -3,7 +3,7 @@
 use crate::arena::Full;
 use crate::engine::{Found, Unknown};
 use crate::hooks::{Step, step};
-use crate::request::{RowLines, check_key};
+use crate::request::check_key;
 use crate::state::Phase;
 use crate::stats::Event;
 use crate::{CancelError, CancelReason, Cancelled, State, Stockade, VoidError};
@@ -76,7 +76,7 @@ impl Stockade {
                 Ok(answer) => return Ok(answer),
                 Err(unknown) => unknown,
             };
-            let mark = self.protocol.records.draft(id, &[], Phase::Cancelled, 1)?;
+            let mark = self.protocol.records.draft(id, None, &[], Phase::Cancelled, 1)?;
             mark.explain(CancelReason::Voided);
             step(Step::Drafted);
             if self.enter(id, unknown, mark.slot)? {
@@ -88,12 +88,13 @@ impl Stockade {
     }
 
     fn close_known(&self, id: &str, hash: u64, reason: CancelReason) -> Result<Result<Cancelled, Unknown<'_>>, State> {
+        let moment = self.protocol.timers.moment();
         loop {
-            let found = match self.find_settled(id, hash) {
+            let found = match self.find_settled(id, hash, &moment) {
                 Ok(found) => found,
                 Err(unknown) => return Ok(Err(unknown)),
             };
-            if found.word.phase() == Phase::Cancelled {
+            if found.word.shown() == Some(State::Cancelled) {
                 return Ok(Ok(Cancelled::Already));
             }
             match self.close(found, reason) {
@@ -107,31 +108,22 @@ impl Stockade {
     /// One attempt to close an order out of the state it was found in.
     pub(super) fn close(&self, found: Found, reason: CancelReason) -> Result<Cancelled, Open> {
         let Found { slot, word } = found;
-        let busy = match word.phase() {
+        match word.phase() {
             Phase::Created => {
                 // A tag of its own: intents of refused attempts must not be taken for the cancel's.
                 let cancelled = word.begin(Phase::Created).transition(Phase::Cancelled).because(reason);
                 step(Step::TransitionComputed);
                 let done = self.protocol.advance(slot, word, cancelled);
                 let released = Cancelled::Released { from: State::Created, lines: Vec::new() };
-                return if done { Ok(released) } else { Err(Open::Moved) };
+                if done { Ok(released) } else { Err(Open::Moved) }
             }
-            Phase::Reserved => Phase::Releasing,
-            Phase::Paid => Phase::ReleasingPaid,
-            _ => return Err(word.shown().map_or(Open::Moved, Open::InvalidState)),
-        };
-        // What took the stock must be finished on every row before the tag moves on.
-        let seen = self.protocol.finish(found.op(), word);
-        let lines: RowLines = self.protocol.records.lines(slot).collect();
-        let releasing = word.begin(busy).because(reason);
-        step(Step::TransitionComputed);
-        if !self.protocol.advance(slot, word, releasing) {
-            return Err(Open::Moved);
+            Phase::Reserved | Phase::Paid => {
+                let lines = self.protocol.release(slot, word, reason).ok_or(Open::Moved)?;
+                let from = if word.phase() == Phase::Paid { State::Paid } else { State::InventoryReserved };
+                Ok(Cancelled::Released { from, lines: lines.iter().map(|line| self.line(*line)).collect() })
+            }
+            _ => Err(word.shown().map_or(Open::Moved, Open::InvalidState)),
         }
-        step(Step::ReleaseBegun);
-        self.protocol.drive(slot, releasing, &lines, seen);
-        let from = if busy == Phase::Releasing { State::InventoryReserved } else { State::Paid };
-        Ok(Cancelled::Released { from, lines: lines.iter().map(|line| self.line(*line)).collect() })
     }
 }
 

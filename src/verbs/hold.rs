@@ -32,7 +32,7 @@ impl Stockade {
     /// assert_eq!(shop.stock("mug").unwrap().available, 0);
     /// ```
     pub fn hold<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Hold<'_>, ReserveError> {
-        let (reserved, op) = self.told(self.try_reserve(id, lines))?;
+        let (reserved, op) = self.told(self.try_reserve(id, lines, None))?;
         Ok(Hold { engine: self, op, reserved, gives_back: reserved.is_new() })
     }
 }

@@ -3,6 +3,7 @@
 mod audit;
 mod batch;
 mod cancel;
+mod deadline;
 mod hold;
 mod read;
 mod reserve;
@@ -58,6 +59,8 @@ counted! {
     Created { Created::New => Created, Created::Replayed { .. } => Replay, }
     Cancelled { Cancelled::Already => Replay, }
     Advanced { Advanced::Already { .. } => Replay, }
+    crate::Extended {}
+    crate::PaidLate { crate::PaidLate::Already { .. } => Replay, }
     UnknownSku { UnknownSku { .. } => UnknownSku, }
     AddSkuError {
         AddSkuError::Invalid(_) => Invalid,
@@ -104,7 +107,20 @@ counted! {
     }
     AdvanceError {
         AdvanceError::UnknownOrder => UnknownOrder,
+        AdvanceError::Expired => Expired,
         AdvanceError::InvalidState { .. } => InvalidState,
+    }
+    ExtendError {
+        ExtendError::Invalid(_) => Invalid,
+        ExtendError::UnknownOrder => UnknownOrder,
+        ExtendError::Expired => Expired,
+        ExtendError::InvalidState { .. } | ExtendError::NoDeadline => InvalidState,
+    }
+    PayAgainError {
+        PayAgainError::UnknownOrder => UnknownOrder,
+        PayAgainError::InvalidState { .. } => InvalidState,
+        PayAgainError::Insufficient { .. } => Insufficient,
+        PayAgainError::Exhausted => Full,
     }
     TransitionError {
         TransitionError::NotAllowed { .. } => Invalid,

@@ -1,7 +1,10 @@
 //! Verbs that only look: order, orders, stats.
 
 use crate::engine::Found;
-use crate::{Order, Stats, Stockade};
+use crate::layout::NEVER;
+use crate::record::Deadline;
+use crate::timers::Moment;
+use crate::{Order, State, Stats, Stockade};
 
 impl Stockade {
     /// An order as it stood at one instant; `None` if no order has this id.
@@ -9,7 +12,8 @@ impl Stockade {
     /// What is being decided shows as it was before: an order appears reserved at the same instant at which
     /// its units leave the rows.
     ///
-    /// Lock-free, writes nothing. Linearization point: the load of the order's state; of `None`, that of the index.
+    /// Lock-free; writes nothing, unless it finds the order's hold dead and lets go of it. Linearization point: the load of
+    /// the order's state; of `None`, that of the index.
     ///
     /// ```
     /// # use stockade::{State, Stockade};
@@ -21,7 +25,8 @@ impl Stockade {
     /// assert_eq!((order.lines[0].sku, order.lines[0].quantity), (mug, 2));
     /// ```
     pub fn order(&self, id: &str) -> Option<Order> {
-        self.view_order(id, |found| self.view(found))
+        let moment = self.protocol.timers.moment();
+        self.view_order(id, |found| self.view(found, &moment))
     }
 
     /// Every order, each as it stood at an instant of its own, in no particular order.
@@ -39,19 +44,27 @@ impl Stockade {
     /// ```
     pub fn orders(&self) -> impl Iterator<Item = Order> + '_ {
         let mut from = Some(0);
+        let moment = self.protocol.timers.moment();
         std::iter::from_fn(move || {
-            let (some, next) = self.visit_orders(from?, |found| self.view(found));
+            let (some, next) = self.visit_orders(from?, |found| self.view(found, &moment));
             from = next;
             Some(some)
         })
         .flatten()
     }
 
-    fn view(&self, found: Found) -> Option<Order> {
-        let Found { slot, word } = found;
+    /// The order as its word says; a hold that is dead is let go first.
+    fn view(&self, found: Found, moment: &Moment<'_>) -> Option<Order> {
         let records = &self.protocol.records;
+        let Found { slot, mut word } = found;
+        while self.protocol.let_go_if_dead(Found { slot, word }, moment) {
+            word = records.get(slot).state();
+        }
+        let state = word.shown()?;
+        let deadline = records.deadline(slot).filter(|it| state == State::InventoryReserved && it.ends_ms() != NEVER);
         Some(Order {
-            state: word.shown()?,
+            state,
+            deadline_ms: deadline.map(Deadline::ends_ms),
             version: word.version(),
             id: String::from_utf8_lossy(&records.id(slot)).into_owned(),
             lines: records.lines(slot).map(|line| self.line(line)).collect(),

@@ -3,12 +3,14 @@
 use crate::arena::Full;
 use crate::engine::{Found, Unknown};
 use crate::hooks::{Step, step};
-use crate::layout::LAST_RESERVE_TAG;
+use crate::layout::{LAST_RESERVE_TAG, NEVER};
 use crate::protocol::{Look, Verdict};
+use crate::record::Deadline;
 use crate::request::{PerLine, RowLines, check_key};
 use crate::row::{Op, RowWord};
 use crate::state::{OrderWord, Phase};
-use crate::{CreateError, Created, Reservation, ReserveError, Reserved, SkuRef, State, Stockade};
+use crate::timers::Moment;
+use crate::{CreateError, Created, Invalid, Reservation, ReserveError, Reserved, SkuRef, State, Stockade};
 
 impl Stockade {
     /// Makes an order in CREATED, which holds nothing. Lines of one SKU are summed.
@@ -38,11 +40,12 @@ impl Stockade {
     fn try_create<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Created, CreateError> {
         check_key(id)?;
         let hash = self.hash(id);
+        let moment = self.protocol.timers.moment();
         loop {
             let resolved = self.resolve(lines)?;
-            let known = self.find_settled(id, hash);
+            let known = self.find_settled(id, hash, &moment);
             match (known, resolved) {
-                (Ok(found), _) if found.word.phase() == Phase::Cancelled => {
+                (Ok(found), _) if found.word.shown() == Some(State::Cancelled) => {
                     return Err(CreateError::Closed { state: State::Cancelled });
                 }
                 (Ok(found), Ok(lines)) => {
@@ -55,7 +58,7 @@ impl Stockade {
                 (Ok(_), Err(_)) => {}
                 (Err(_), Err(no_sku)) => return Err(no_sku.into()),
                 (Err(unknown), Ok(lines)) => {
-                    let draft = self.protocol.records.draft(id, &lines, Phase::Created, 0)?;
+                    let draft = self.protocol.records.draft(id, Some(NEVER), &lines, Phase::Created, 0)?;
                     step(Step::Drafted);
                     if self.enter(id, unknown, draft.slot)? {
                         draft.publish();
@@ -100,7 +103,45 @@ impl Stockade {
     /// # Ok::<(), ReserveError>(())
     /// ```
     pub fn reserve<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Reserved, ReserveError> {
-        self.told(self.try_reserve(id, lines)).map(|(reserved, _)| reserved)
+        self.told(self.try_reserve(id, lines, None)).map(|(reserved, _)| reserved)
+    }
+
+    /// As [`reserve`](Stockade::reserve), but the hold ends by itself, `ttl_ms` milliseconds from now: a hold lives while it is
+    /// earlier than its deadline. From then on it is dead for everybody, whether anybody has looked or not: its units are
+    /// free, and the order is CANCELLED as [`Expired`](crate::CancelReason::Expired). [`pay`](Stockade::pay) removes the
+    /// deadline, [`extend`](Stockade::extend) moves it; repeats do not, whatever time they ask for.
+    ///
+    /// No thread has to look after that: whoever comes across a dead hold lets go of it first. No reserve, with a deadline or
+    /// without, is refused while dead holds cover what it lacks; it lets go of as many as that takes, in the order of
+    /// their deadlines, at most as many as it lacks units. [`expire_due`](Stockade::expire_due) lets go of them all, and
+    /// tells whose they were.
+    ///
+    /// A time to live past the end of time (2^43 ms) never ends; one past
+    /// [`Builder::max_hold_ms`](crate::Builder::max_hold_ms) is cut to that.
+    ///
+    /// Lock-free. Linearization point: as `reserve`. It costs one entry for each line, and one more, in an ordered set of
+    /// deadlines, until the order is paid for or ends.
+    ///
+    /// # Errors
+    ///
+    /// As `reserve`; [`Invalid`](ReserveError::Invalid) also for 0 ms.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use stockade::{ManualClock, Stockade};
+    /// let clock = Arc::new(ManualClock::default());
+    /// let shop = Stockade::builder().clock(Arc::clone(&clock)).build().unwrap();
+    /// shop.add_sku("seat-12A", 1).unwrap();
+    ///
+    /// let _ = shop.reserve_for("order-1", &[("seat-12A", 1)], 600_000)?;
+    /// clock.set_ms(599_999);
+    /// assert!(shop.reserve("order-2", &[("seat-12A", 1)]).is_err());
+    /// clock.set_ms(600_000);
+    /// assert!(shop.reserve("order-2", &[("seat-12A", 1)])?.is_new());
+    /// # Ok::<(), stockade::ReserveError>(())
+    /// ```
+    pub fn reserve_for<S: SkuRef>(&self, id: &str, lines: &[(S, u32)], ttl_ms: u64) -> Result<Reserved, ReserveError> {
+        self.told(self.try_reserve(id, lines, Some(ttl_ms))).map(|(reserved, _)| reserved)
     }
 
     /// The same for an id whose hash is known.
@@ -110,14 +151,20 @@ impl Stockade {
         hash: u64,
         lines: &[(S, u32)],
     ) -> Result<Reserved, ReserveError> {
-        let answer = check_key(id).map_err(Into::into).and_then(|()| self.try_reserve_hashed(id, hash, lines));
+        let answer = check_key(id).map_err(Into::into).and_then(|()| self.try_reserve_hashed(id, hash, lines, None));
         self.told(answer).map(|(reserved, _)| reserved)
     }
 
     /// Also names the operation that took the stock, for who wants to give it back.
-    pub(super) fn try_reserve<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<(Reserved, Op), ReserveError> {
+    pub(super) fn try_reserve<S: SkuRef>(
+        &self,
+        id: &str,
+        lines: &[(S, u32)],
+        ttl_ms: Option<u64>,
+    ) -> Result<(Reserved, Op), ReserveError> {
         check_key(id)?;
-        self.try_reserve_hashed(id, self.hash(id), lines)
+        check_ttl(ttl_ms)?;
+        self.try_reserve_hashed(id, self.hash(id), lines, ttl_ms)
     }
 
     fn try_reserve_hashed<S: SkuRef>(
@@ -125,11 +172,18 @@ impl Stockade {
         id: &str,
         hash: u64,
         lines: &[(S, u32)],
+        ttl_ms: Option<u64>,
     ) -> Result<(Reserved, Op), ReserveError> {
+        let moment = self.protocol.timers.moment();
+        let ends = || ttl_ms.map(|ttl_ms| self.protocol.timers.end_of(moment.ms(), moment.ms(), ttl_ms));
         loop {
             let resolved = self.resolve(lines)?;
-            match (self.find_settled(id, hash), resolved) {
-                (Ok(found), _) if found.word.phase() == Phase::Cancelled => {
+            if let Ok(lines) = &resolved {
+                // A load that nothing waits for: the rows come while the index is waited for.
+                lines.iter().for_each(|line| _ = std::hint::black_box(self.protocol.rows.get(line.row).load()));
+            }
+            match (self.find_settled(id, hash, &moment), resolved) {
+                (Ok(found), _) if found.word.shown() == Some(State::Cancelled) => {
                     return Err(ReserveError::Closed { state: State::Cancelled });
                 }
                 (Ok(_), Err(_)) if self.resolve(lines)?.is_err() => return Err(ReserveError::LinesDiffer),
@@ -143,12 +197,12 @@ impl Stockade {
                     if found.word.phase() != Phase::Created {
                         return Ok((Reserved::Replayed(reservation(found.slot)), found.op()));
                     }
-                    if let Some(op) = self.reserve_created(found, &lines)? {
+                    if let Some(op) = self.reserve_created(found, &lines, ends(), &moment)? {
                         return Ok((Reserved::New(reservation(op.slot)), op));
                     }
                 }
                 (Err(unknown), Ok(lines)) => {
-                    if let Some(op) = self.reserve_unknown(id, unknown, &lines)? {
+                    if let Some(op) = self.reserve_unknown(id, unknown, &lines, ends(), &moment)? {
                         return Ok((Reserved::New(reservation(op.slot)), op));
                     }
                 }
@@ -157,14 +211,21 @@ impl Stockade {
     }
 
     /// One attempt to reserve for an id that was not known. `None`: something moved, try again.
-    fn reserve_unknown(&self, id: &str, unknown: Unknown<'_>, lines: &RowLines) -> Result<Option<Op>, ReserveError> {
-        let seen = match self.look(lines) {
+    fn reserve_unknown(
+        &self,
+        id: &str,
+        unknown: Unknown<'_>,
+        lines: &RowLines,
+        ends_ms: Option<u64>,
+        moment: &Moment<'_>,
+    ) -> Result<Option<Op>, ReserveError> {
+        let seen = match self.look(lines, moment) {
             Ok(seen) => seen,
             // Still no order: so there was none at the instant of the shortage either.
             Err(refusal) => return if self.find(id, unknown.hash).is_none() { Err(refusal) } else { Ok(None) },
         };
         let records = &self.protocol.records;
-        let draft = records.draft(id, lines, Phase::Reserving, 0)?;
+        let draft = records.draft(id, ends_ms, lines, Phase::Reserving, 0)?;
         let busy = draft.record().state();
         step(Step::Drafted);
         if !self.enter(id, unknown, draft.slot)? {
@@ -182,9 +243,15 @@ impl Stockade {
     }
 
     /// One attempt to reserve for a CREATED order. `None`: something moved, try again.
-    pub(super) fn reserve_created(&self, found: Found, lines: &RowLines) -> Result<Option<Op>, ReserveError> {
+    pub(super) fn reserve_created(
+        &self,
+        found: Found,
+        lines: &RowLines,
+        ends_ms: Option<u64>,
+        moment: &Moment<'_>,
+    ) -> Result<Option<Op>, ReserveError> {
         let order = self.protocol.records.get(found.slot);
-        let seen = match self.look(lines) {
+        let seen = match self.look(lines, moment) {
             Ok(seen) => seen,
             Err(refusal) => {
                 // Still CREATED, so it held nothing at the instant of the shortage either.
@@ -196,16 +263,44 @@ impl Stockade {
             return Err(ReserveError::Exhausted);
         }
         let busy = found.word.begin(Phase::Retrying);
-        if !order.advance(found.word, busy) {
-            return Ok(None);
+        let is_mine = self.announce(found, busy.tag(), ends_ms.unwrap_or(NEVER));
+        step(Step::AttemptAnnounced);
+        match is_mine {
+            Announced::Mine => {
+                let has_begun = order.advance(found.word, busy) || order.state() == busy;
+                step(Step::RetryBegun);
+                if has_begun {
+                    return self.attempt(found.slot, busy, lines, seen);
+                }
+                // Somebody else has begun and ended it, or has cancelled the order under the same tag.
+                Ok(self.outcome(found.slot, busy))
+            }
+            Announced::Others => {
+                order.advance(found.word, busy);
+                self.protocol.help(Op { slot: found.slot, tag: busy.tag() });
+                Ok(None)
+            }
+            Announced::Moved => Ok(None),
         }
-        step(Step::RetryBegun);
-        self.attempt(found.slot, busy, lines, seen)
+    }
+
+    /// Says in a CREATED order's deadline when the hold ends that the attempt `tag` is to take. So the deadline is there before
+    /// the attempt can be decided, and whose attempt it is, is settled: one announcement for each tag.
+    fn announce(&self, found: Found, tag: u32, ends_ms: u64) -> Announced {
+        let records = &self.protocol.records;
+        match records.deadline(found.slot) {
+            Some(before) if before.tag() == tag => Announced::Others,
+            Some(before) if before.tag() < tag => {
+                let mine = records.set_deadline(found.slot, before, Deadline::new(ends_ms, tag));
+                if mine { Announced::Mine } else { Announced::Moved }
+            }
+            _ => Announced::Moved,
+        }
     }
 
     /// The rows as they are, or the refusal that these lines would get right now.
-    fn look(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
-        let refusal = match self.protocol.look(lines) {
+    pub(super) fn look(&self, lines: &RowLines, moment: &Moment<'_>) -> Result<PerLine<RowWord>, ReserveError> {
+        let refusal = match self.protocol.look(lines, moment) {
             (Look::Enough | Look::Moving, seen) => return Ok(seen),
             (Look::Short(short), _) => ReserveError::Insufficient { short: self.protocol.shortages(short) },
             (Look::Exhausted, _) => ReserveError::Exhausted,
@@ -214,8 +309,9 @@ impl Stockade {
         Err(refusal)
     }
 
-    /// Runs an attempt that has begun. Who did not decide it cannot say what was short, and has to try again (`None`).
-    fn attempt(
+    /// Runs an attempt that has begun. Who did not decide it cannot say what was short, and has to try again (`None`); so has
+    /// who was refused what dead holds may cover.
+    pub(super) fn attempt(
         &self,
         slot: u32,
         busy: OrderWord,
@@ -225,14 +321,38 @@ impl Stockade {
         let op = Op { slot, tag: busy.tag() };
         match self.protocol.drive(slot, busy, lines, seen) {
             Verdict::Witnessed(short) if short.is_empty() => Ok(Some(op)),
+            Verdict::Witnessed(_) if self.protocol.timers.any() => Ok(None),
             Verdict::Witnessed(short) => Err(ReserveError::Insufficient { short: self.protocol.shortages(short) }),
-            Verdict::Unseen => Ok(self.protocol.records.get(slot).state().accepted(op.tag).then_some(op)),
+            Verdict::Unseen => Ok(self.outcome(slot, busy)),
         }
+    }
+
+    /// The operation of an attempt that others have decided, if it was accepted.
+    fn outcome(&self, slot: u32, busy: OrderWord) -> Option<Op> {
+        let records = &self.protocol.records;
+        let noted = records.deadline(slot).map(Deadline::tag);
+        let (word, tag) = (records.get(slot).state(), busy.tag());
+        let is_revival = busy.phase() == Phase::Reviving;
+        let accepted = if is_revival { word.revived(tag) } else { word.accepted(tag, noted) };
+        accepted.then_some(Op { slot, tag })
     }
 
     pub(super) fn same_lines(&self, found: Found, lines: &RowLines) -> bool {
         self.protocol.records.lines(found.slot).eq(lines.iter().copied())
     }
+}
+
+/// How the announcement of an attempt went.
+enum Announced {
+    Mine,
+    /// Somebody else has announced one: it comes first.
+    Others,
+    /// The order has changed.
+    Moved,
+}
+
+pub(super) fn check_ttl(ttl_ms: Option<u64>) -> Result<(), Invalid> {
+    if ttl_ms == Some(0) { Err(Invalid::ZeroTtl) } else { Ok(()) }
 }
 
 fn reservation(slot: u32) -> Reservation {

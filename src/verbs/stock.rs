@@ -70,7 +70,7 @@ impl Stockade {
     /// ```
     pub fn sku_name(&self, sku: Sku) -> Option<Box<str>> {
         let row = self.row_of(sku).ok()?;
-        Some(self.protocol.rows.get(row).name())
+        Some(self.protocol.rows.name(row))
     }
 
     /// Units available and version of a row, as they were together at one instant.
@@ -93,7 +93,8 @@ impl Stockade {
     /// # Ok::<(), stockade::UnknownSku>(())
     /// ```
     pub fn stock(&self, sku: impl SkuRef) -> Result<Stock, UnknownSku> {
-        self.told(sku.row(self).map(|row| self.protocol.read(row).stock()))
+        let moment = self.protocol.timers.moment();
+        self.told(sku.row(self).map(|row| self.protocol.read_live(row, &moment).stock()))
     }
 
     /// Every row with its name and its stock, each at an instant of its own. The set of rows is that of the call.
@@ -107,7 +108,8 @@ impl Stockade {
     /// assert_eq!(sold_out, ["jug".into()]);
     /// ```
     pub fn rows(&self) -> impl Iterator<Item = (Box<str>, Stock)> + '_ {
-        let stock = |row| (self.protocol.rows.get(row).name(), self.protocol.read(row).stock());
+        let moment = self.protocol.timers.moment();
+        let stock = move |row| (self.protocol.rows.name(row), self.protocol.read_live(row, &moment).stock());
         self.row_numbers().into_iter().map(stock)
     }
 
@@ -133,6 +135,7 @@ impl Stockade {
 
     fn try_restock(&self, sku: impl SkuRef, units: u64) -> Result<Stock, RestockError> {
         let row = sku.row(self)?;
+        self.protocol.let_go(row, &self.protocol.timers.moment(), || true);
         self.protocol.edit(
             row,
             units,
@@ -169,17 +172,28 @@ impl Stockade {
 
     fn try_write_off(&self, sku: impl SkuRef, units: u64) -> Result<Stock, WriteOffError> {
         let row = sku.row(self)?;
-        self.protocol.edit(
-            row,
-            0,
-            |seen| {
-                let available = seen.available();
-                let left =
-                    available.checked_sub(units).ok_or(WriteOffError::Insufficient { wanted: units, available })?;
-                Ok(RowWord::new(left, next_version(seen).ok_or(WriteOffError::Exhausted)?))
-            },
-            || WriteOffError::Exhausted,
-        )
+        let moment = self.protocol.timers.moment();
+        loop {
+            let available = self.protocol.read_live(row, &moment).available();
+            if available < units {
+                return Err(WriteOffError::Insufficient { wanted: units, available });
+            }
+            let written_off = self.protocol.edit(
+                row,
+                0,
+                |seen| {
+                    let left = seen.available().checked_sub(units).ok_or(None)?;
+                    Ok(RowWord::new(left, next_version(seen).ok_or(Some(WriteOffError::Exhausted))?))
+                },
+                || Some(WriteOffError::Exhausted),
+            );
+            match written_off {
+                Ok(row) => return Ok(row),
+                Err(Some(refusal)) => return Err(refusal),
+                // Less by now: look again, also for dead holds.
+                Err(None) => {}
+            }
+        }
     }
 
     /// Sets the units available, if the row is still at the version the caller read; answers the new row. What orders
@@ -217,7 +231,7 @@ impl Stockade {
     fn try_set_available(&self, sku: impl SkuRef, expected: u64, available: u64) -> Result<Stock, SetAvailableError> {
         let row = sku.row(self)?;
         let conflict = |current: Stock| SetAvailableError::VersionConflict { expected, current };
-        let before = self.protocol.read(row).stock();
+        let before = self.protocol.read_live(row, &self.protocol.timers.moment()).stock();
         if before.version != expected {
             return Err(conflict(before));
         }

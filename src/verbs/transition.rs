@@ -5,10 +5,11 @@ use crate::engine::Found;
 use crate::hooks::{Step, step};
 use crate::request::RowLines;
 use crate::state::Phase;
+use crate::timers::Moment;
 use crate::{AdvanceError, Advanced, CancelReason, ReserveError, State, Stockade, TransitionError};
 
 impl Stockade {
-    /// Marks a reserved order as paid. It keeps its units.
+    /// Marks a reserved order as paid. It keeps its units, and a deadline it had is gone.
     ///
     /// A repeated call, also after FULFILLED, is [`Advanced::Already`] and changes nothing.
     ///
@@ -16,8 +17,9 @@ impl Stockade {
     ///
     /// # Errors
     ///
-    /// [`UnknownOrder`](AdvanceError::UnknownOrder); [`InvalidState`](AdvanceError::InvalidState) from CREATED and
-    /// CANCELLED: then the payment must be returned.
+    /// [`UnknownOrder`](AdvanceError::UnknownOrder); [`Expired`](AdvanceError::Expired) from the deadline on
+    /// ([`pay_or_reserve_again`](Stockade::pay_or_reserve_again) does what can still be done);
+    /// [`InvalidState`](AdvanceError::InvalidState) from CREATED and CANCELLED: then the payment must be returned.
     ///
     /// ```
     /// # use stockade::{AdvanceError, Advanced, State, Stockade};
@@ -43,8 +45,8 @@ impl Stockade {
     ///
     /// # Errors
     ///
-    /// [`UnknownOrder`](AdvanceError::UnknownOrder); [`InvalidState`](AdvanceError::InvalidState) from CREATED,
-    /// INVENTORY_RESERVED and CANCELLED.
+    /// [`UnknownOrder`](AdvanceError::UnknownOrder); [`Expired`](AdvanceError::Expired);
+    /// [`InvalidState`](AdvanceError::InvalidState) from CREATED, INVENTORY_RESERVED and CANCELLED.
     ///
     /// ```
     /// # use stockade::{AdvanceError, Advanced, State, Stockade};
@@ -62,8 +64,9 @@ impl Stockade {
 
     fn advance(&self, id: &str, from: Phase, to: Phase) -> Result<Advanced, AdvanceError> {
         let hash = self.hash(id);
+        let moment = self.protocol.timers.moment();
         loop {
-            let found = self.find_settled(id, hash).map_err(|_| AdvanceError::UnknownOrder)?;
+            let found = self.find_settled(id, hash, &moment).map_err(|_| AdvanceError::UnknownOrder)?;
             let phase = found.word.phase();
             if phase == from {
                 if let Some(version) = self.step_on(found, to) {
@@ -73,6 +76,8 @@ impl Stockade {
                 let already = phase == to || phase == Phase::Fulfilled;
                 return if already {
                     Ok(Advanced::Already { state: actual })
+                } else if found.word.is_expired() {
+                    Err(AdvanceError::Expired)
                 } else {
                     Err(AdvanceError::InvalidState { actual })
                 };
@@ -81,10 +86,14 @@ impl Stockade {
     }
 
     /// Moves an order on without touching rows; the version it then has, unless it has moved meanwhile.
-    fn step_on(&self, found: Found, to: Phase) -> Option<u64> {
+    pub(super) fn step_on(&self, found: Found, to: Phase) -> Option<u64> {
         let next = found.word.transition(to);
         step(Step::TransitionComputed);
-        self.protocol.advance(found.slot, found.word, next).then_some(next.version())
+        let moved = self.protocol.advance(found.slot, found.word, next);
+        if moved && to == Phase::Paid {
+            self.protocol.forget_hold(found.op(), false);
+        }
+        moved.then_some(next.version())
     }
 
     /// Moves an order from exactly one state to another, with the same effects as the named verbs; answers the
@@ -119,8 +128,9 @@ impl Stockade {
             return Err(TransitionError::NotAllowed { from, to });
         }
         let hash = self.hash(id);
+        let moment = self.protocol.timers.moment();
         loop {
-            let found = self.find_settled(id, hash).map_err(|_| TransitionError::UnknownOrder)?;
+            let found = self.find_settled(id, hash, &moment).map_err(|_| TransitionError::UnknownOrder)?;
             match found.word.shown() {
                 Some(actual) if actual != from => {
                     return Err(TransitionError::InvalidState { expected: from, actual });
@@ -128,19 +138,19 @@ impl Stockade {
                 Some(_) => {}
                 None => continue,
             }
-            if let Some(version) = self.transition_found(found, to)? {
+            if let Some(version) = self.transition_found(found, to, &moment)? {
                 return Ok(version);
             }
         }
     }
 
     /// One attempt. `None`: something moved, try again.
-    fn transition_found(&self, found: Found, to: State) -> Result<Option<u64>, TransitionError> {
+    fn transition_found(&self, found: Found, to: State, moment: &Moment<'_>) -> Result<Option<u64>, TransitionError> {
         match to {
             State::Created => Ok(None),
             State::InventoryReserved => {
                 let lines: RowLines = self.protocol.records.lines(found.slot).collect();
-                match self.reserve_created(found, &lines) {
+                match self.reserve_created(found, &lines, None, moment) {
                     Ok(reserved) => Ok(reserved.map(|_| found.word.version() + 1)),
                     Err(ReserveError::Insufficient { short }) => Err(TransitionError::Insufficient { short }),
                     Err(_) => Err(TransitionError::Exhausted),

@@ -1,0 +1,80 @@
+//! What time it is, for holds that end by themselves. Users can bring a clock of their own; tests bring [`ManualClock`].
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::sync::{Class, Word};
+
+/// Tells the time to an engine: milliseconds since an instant of its own choice. It must never go back.
+///
+/// Each verb that needs to know the time reads it once, and judges every deadline by that reading.
+pub trait Clock: Send + Sync {
+    /// Milliseconds since this clock's beginning; at most 2^43 of them (278 years) make a difference.
+    fn now_ms(&self) -> u64;
+}
+
+impl<T: Clock + ?Sized> Clock for Arc<T> {
+    fn now_ms(&self) -> u64 {
+        (**self).now_ms()
+    }
+}
+
+/// The clock of an engine that is given no other: the system's monotonic clock, from 0 when it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct MonotonicClock(Instant);
+
+impl Default for MonotonicClock {
+    fn default() -> Self {
+        MonotonicClock(Instant::now())
+    }
+}
+
+impl Clock for MonotonicClock {
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// A clock that stands still until it is told to go on: for tests and simulations.
+///
+/// ```
+/// use std::sync::Arc;
+/// use stockade::{Clock, ManualClock, Stockade};
+///
+/// let clock = Arc::new(ManualClock::default());
+/// let shop = Stockade::builder().clock(Arc::clone(&clock)).build()?;
+/// shop.add_sku("seat-12A", 1).unwrap();
+/// let _ = shop.reserve_for("order-1", &[("seat-12A", 1)], 600_000).unwrap();
+/// clock.advance_ms(600_000);
+/// assert_eq!(shop.stock("seat-12A").unwrap().available, 1);
+/// # Ok::<(), stockade::BuildError>(())
+/// ```
+#[derive(Debug)]
+pub struct ManualClock(Word);
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        ManualClock(Word::of(Class::Protocol, 0))
+    }
+}
+
+impl ManualClock {
+    /// Moves on to this time, unless it is later already.
+    pub fn set_ms(&self, now_ms: u64) {
+        self.0.fetch_max(now_ms);
+    }
+
+    /// Moves on by so much.
+    pub fn advance_ms(&self, ms: u64) {
+        let mut now = self.0.load();
+        while let Err(other) = self.0.compare_exchange(now, now.saturating_add(ms)) {
+            now = other;
+        }
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_ms(&self) -> u64 {
+        self.0.load()
+    }
+}

@@ -1,0 +1,143 @@
+//! How a hold ends by itself: from its deadline on it is dead for everybody, and whoever comes across it lets go of it first.
+//!
+//! Three steps, each of which any thread can do for any other: the deadline is marked dead, so that nobody extends it any
+//! more; the order is released, like any that is cancelled; the entry in [`Timers`](crate::timers::Timers) is taken out. A
+//! payment that came in time decides like a cancel does, by one exchange of the order's state.
+//!
+//! Nobody is refused while a dead hold covers what he lacks: who finds a row short looks for dead holds on it, and then
+//! whether the row is still the same. A hold is in the set before it is in the row, and leaves the set after it has
+//! left the row, so there was an instant at which the row was short and nothing in it was dead.
+
+use crate::CancelReason;
+use crate::engine::Found;
+use crate::hooks::{Step, step};
+use crate::layout::NEVER;
+use crate::protocol::Protocol;
+use crate::record::{Deadline, RowLine};
+use crate::row::{Op, RowWord};
+use crate::state::{OrderWord, Phase};
+use crate::stats::Event;
+use crate::timers::{ALL, Entry, Moment};
+
+impl Protocol {
+    /// Lets go of an order's hold if it is dead. True: it was, or the order has changed; look again. Lock-free.
+    pub(crate) fn let_go_if_dead(&self, found: Found, moment: &Moment<'_>) -> bool {
+        let Found { slot, word } = found;
+        if word.phase() != Phase::Reserved {
+            return false;
+        }
+        let Some(deadline) = self.records.deadline(slot).filter(|it| it.ends_ms() != NEVER) else {
+            return false;
+        };
+        let is_dead = deadline.tag() != word.tag() || deadline.has_come(moment.ms());
+        if is_dead {
+            self.expire(slot, word, deadline);
+        }
+        is_dead
+    }
+
+    /// Ends a hold whose deadline has come, unless it has changed.
+    fn expire(&self, slot: u32, word: OrderWord, deadline: Deadline) {
+        if deadline.is_dead() || self.records.set_deadline(slot, deadline, deadline.dead()) {
+            step(Step::DeadlineMarked);
+            if self.release(slot, word, CancelReason::Expired).is_some() {
+                self.tally.add(Event::HoldExpired);
+            }
+        }
+    }
+
+    /// Lets go of the dead holds of a row, first deadline first, as long as `goes_on`; whether there was any. Lock-free: each
+    /// hold is let go once, whoever does it.
+    pub(crate) fn let_go(&self, row: u32, moment: &Moment<'_>, goes_on: impl Fn() -> bool) -> bool {
+        let mut any = false;
+        while self.timers.any() && goes_on() {
+            let Some(entry) = self.timers.first_due(row, moment.ms()) else { break };
+            self.settle_entry(entry);
+            self.timers.remove(entry);
+            any = true;
+        }
+        any
+    }
+
+    /// Lets go of dead holds until the row has enough for this line or has no more of them. Each gives back a unit at least,
+    /// so they are never more than the units that are lacking.
+    pub(crate) fn let_go_for(&self, line: RowLine, moment: &Moment<'_>) -> bool {
+        self.let_go(line.row, moment, || self.read(line.row).available() < u64::from(line.quantity))
+    }
+
+    /// The row at one instant at which no hold in it was dead. Lock-free.
+    pub(crate) fn read_live(&self, row: u32, moment: &Moment<'_>) -> RowWord {
+        loop {
+            let seen = self.read(row);
+            if !self.timers.any() {
+                return seen;
+            }
+            let let_go = self.let_go(row, moment, || true);
+            if !let_go && self.read(row).version() == seen.version() {
+                return seen;
+            }
+        }
+    }
+
+    /// Lets go of up to `limit` holds that are dead, first deadline first, and answers their orders' ids: those that were let
+    /// go in passing since the last call among them, each once.
+    pub(crate) fn expire_due(&self, limit: usize, moment: &Moment<'_>) -> Vec<Vec<u8>> {
+        let mut ids = Vec::new();
+        while self.timers.any() && ids.len() < limit {
+            let Some(entry) = self.timers.first_due(ALL, moment.ms()) else { break };
+            self.settle_entry(entry);
+            let id = self.ended_by(entry).then(|| self.records.id(entry.op().slot));
+            if self.timers.remove(entry) {
+                ids.extend(id);
+            }
+        }
+        ids
+    }
+
+    /// Sees to it that a due entry's hold is not held any more, if it is this entry by which it ends.
+    fn settle_entry(&self, entry: Entry) {
+        let Op { slot, tag } = entry.op();
+        loop {
+            let word = self.records.get(slot).state();
+            if word.is_busy() {
+                self.help(Op { slot, tag: word.tag() });
+            } else if word.tag() == tag && word.phase() == Phase::Reserved {
+                match self.records.deadline(slot) {
+                    // Earlier: somebody was about to extend it, and was too late.
+                    Some(deadline) if deadline.ends_ms() <= entry.ends_ms => self.expire(slot, word, deadline),
+                    _ => return,
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Whether an order's hold has ended by this entry, and nothing has come after that.
+    fn ended_by(&self, entry: Entry) -> bool {
+        let Op { slot, tag } = entry.op();
+        let ended = Deadline::new(entry.ends_ms, tag).dead();
+        self.records.deadline(slot) == Some(ended) && self.records.get(slot).state().is_expired()
+    }
+
+    /// Takes a hold that is over out of the set. One that expired stays under [`ALL`] until somebody is told.
+    pub(crate) fn forget_hold(&self, op: Op, is_expired: bool) {
+        let Some(deadline) = self.records.deadline(op.slot).filter(|it| it.ends_ms() != NEVER) else { return };
+        let rows = self.records.lines(op.slot).map(|line| line.row);
+        self.timers.leave(op, deadline.ends_ms(), rows.chain((!is_expired).then_some(ALL)));
+    }
+
+    /// Enters a hold in the set before it is decided that it is taken.
+    pub(crate) fn enter_hold(&self, op: Op, busy: OrderWord) {
+        if busy.phase() == Phase::Reviving {
+            return;
+        }
+        let Some(deadline) = self.records.deadline(op.slot).filter(|it| it.ends_ms() != NEVER) else { return };
+        let rows: Vec<u32> = self.records.lines(op.slot).map(|line| line.row).collect();
+        // Otherwise it is decided, and what was read may be another order's.
+        if self.records.get(op.slot).state() == busy && deadline.tag() == op.tag {
+            self.timers.enter(op, deadline.ends_ms(), self.timers.moment().ms(), rows.into_iter());
+            step(Step::HoldEntered);
+        }
+    }
+}
