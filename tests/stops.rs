@@ -9,19 +9,35 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use stockade_hooked::hooks::{Step, with_hook};
-use stockade_hooked::{State, Stockade};
+use stockade_hooked::{ManualClock, State, Stockade};
 
 /// Longer than any workload takes; a thread that waits for the stopped one runs into it.
 const PATIENCE: Duration = Duration::from_secs(20);
 const UNITS: u64 = 1_000;
+const TTL_MS: u64 = 1_000;
 
-type Shop = Arc<Stockade>;
+/// An engine, and the clock it goes by.
+struct Timed {
+    engine: Stockade,
+    clock: Arc<ManualClock>,
+}
+
+impl Deref for Timed {
+    type Target = Stockade;
+
+    fn deref(&self) -> &Stockade {
+        &self.engine
+    }
+}
+
+type Shop = Arc<Timed>;
 
 /// Something one thread does, and what is there before.
 struct Scenario {
@@ -76,6 +92,29 @@ const SCENARIOS: &[Scenario] = &[
     scenario("set available", |_| {}, |s| drop(s.set_available("A", 0, 900))),
     scenario("add sku", |_| {}, |s| drop(s.add_sku("C", 5))),
     scenario("read", reserved, |s| drop((s.stock("A"), s.order("id")))),
+    scenario("reserve with a deadline", |_| {}, |s| drop(s.reserve_for("id", &[("A", 2), ("B", 1)], TTL_MS))),
+    scenario("reserve created with a deadline", created, |s| drop(s.reserve_for("id", &[("A", 2)], TTL_MS))),
+    scenario("extend", held, |s| drop(s.extend("id", 2 * TTL_MS))),
+    scenario("pay in time", held, |s| drop(s.pay_or_reserve_again("id"))),
+    scenario("expire", dead, |s| drop(s.expire_due(9))),
+    scenario("expire in passing", dead, |s| drop(s.reserve("other", &[("A", UNITS as u32), ("B", UNITS as u32)]))),
+    scenario("pay late", dead, |s| drop(s.pay_or_reserve_again("id"))),
+    Scenario {
+        meddle: |s, step| {
+            if step == Step::TransitionComputed {
+                drop(s.write_off("last", 1));
+            }
+        },
+        ..scenario(
+            "pay too late",
+            |s| {
+                drop(s.reserve_for("id", &[("A", 2), ("last", 1)], TTL_MS));
+                s.clock.advance_ms(TTL_MS);
+                drop(s.order("id"));
+            },
+            |s| drop(s.pay_or_reserve_again("id")),
+        )
+    },
     // A row that somebody else's unfinished order has frozen is read in two steps.
     Scenario {
         meddle: |s, step| {
@@ -103,6 +142,16 @@ fn reserved(shop: &Shop) {
     drop(shop.reserve("id", &[("A", 2), ("B", 1)]));
 }
 
+/// Until the workload begins, which moves the clock on.
+fn held(shop: &Shop) {
+    drop(shop.reserve_for("id", &[("A", 2), ("B", 1)], TTL_MS));
+}
+
+fn dead(shop: &Shop) {
+    held(shop);
+    shop.clock.advance_ms(TTL_MS);
+}
+
 fn paid(shop: &Shop) {
     reserved(shop);
     drop(shop.pay("id"));
@@ -127,11 +176,12 @@ fn once(at: Step, work: impl Fn()) -> impl Fn(Step) {
 }
 
 fn shop() -> Shop {
-    let shop = Stockade::builder().max_orders(1 << 20).build().unwrap();
-    shop.add_sku("A", UNITS).unwrap();
-    shop.add_sku("B", UNITS).unwrap();
-    shop.add_sku("last", 1).unwrap();
-    Arc::new(shop)
+    let clock = Arc::new(ManualClock::default());
+    let engine = Stockade::builder().max_orders(1 << 20).clock(Arc::clone(&clock)).build().unwrap();
+    engine.add_sku("A", UNITS).unwrap();
+    engine.add_sku("B", UNITS).unwrap();
+    engine.add_sku("last", 1).unwrap();
+    Arc::new(Timed { engine, clock })
 }
 
 /// What everybody else does meanwhile, on the same rows, other rows and the same id. Every call must return.
@@ -156,8 +206,21 @@ fn workload(shop: &Shop) {
         drop(shop.balance(sku));
     }
     assert!(shop.audit().is_sound() && shop.rows().count() >= 3);
+    // Holds that end: the stopped thread's among them, whose units must be there for who needs them all.
+    assert!(shop.reserve_for("work-held", &[("A", 1), ("last", 1)], TTL_MS).unwrap().is_new());
+    let _ = shop.extend("work-held", 2 * TTL_MS).unwrap();
+    drop(shop.extend("id", TTL_MS));
+    shop.clock.advance_ms(4 * TTL_MS);
+    let last = shop.stock("last").unwrap().available;
+    assert!(shop.reserve("work-last", &[("last", last as u32)]).unwrap().is_new());
+    assert!(shop.pay("work-held").is_err() && shop.pay_or_reserve_again("work-held").is_err());
+    assert!(shop.cancel("work-last").is_ok() && shop.pay_or_reserve_again("work-held").is_ok());
+    let _ = shop.expire_due(1_000);
+    assert!(shop.order("id").is_none_or(|order| order.deadline_ms.is_none()), "a hold outlives its deadline");
+    assert!(shop.cancel("work-held").is_ok());
     drop(shop.add_sku("C", 5));
     drop(shop.reserve("id", &[("A", 2)]));
+    drop(shop.pay_or_reserve_again("id"));
     drop(shop.pay("id"));
     drop(shop.cancel("id"));
     drop(shop.void("id"));
