@@ -60,7 +60,7 @@ impl Builder {
     }
 
     /// No hold with a deadline lives longer than this from its reserve on, however often it is extended: what is asked for
-    /// beyond it is cut. Without it, only [`extend`](Stockade::extend)'s callers set a limit.
+    /// beyond it is cut. At least 1 ms. Without it, only [`extend`](Stockade::extend)'s callers set a limit.
     pub fn max_hold_ms(mut self, ms: u64) -> Self {
         self.max_hold_ms = Some(ms);
         self

@@ -9,7 +9,7 @@ use crate::sync::{Class, Word};
 ///
 /// Each verb that needs to know the time reads it once, and judges every deadline by that reading.
 pub trait Clock: Send + Sync {
-    /// Milliseconds since this clock's beginning; at most 2^43 of them (278 years) make a difference.
+    /// Milliseconds since this clock's beginning; at most 2^42 of them (139 years) make a difference.
     fn now_ms(&self) -> u64;
 }
 

@@ -86,10 +86,15 @@ impl Protocol {
         while self.timers.any() && ids.len() < limit {
             let Some(entry) = self.timers.first_due(ALL, moment.ms()) else { break };
             self.settle_entry(entry);
-            let id = self.ended_by(entry).then(|| self.records.id(entry.op().slot));
-            if self.timers.remove(entry) {
-                ids.extend(id);
+            // Decided in the order and not by the set: late threads may enter an entry again.
+            let Op { slot, tag } = entry.op();
+            let ended = Deadline::new(entry.ends_ms, tag).dead();
+            let has_ended = self.records.deadline(slot) == Some(ended) && self.records.get(slot).state().is_expired();
+            if has_ended && self.records.set_deadline(slot, ended, ended.told()) {
+                ids.push(self.records.id(slot));
             }
+            step(Step::HolderTold);
+            self.timers.remove(entry);
         }
         ids
     }
@@ -111,13 +116,6 @@ impl Protocol {
                 return;
             }
         }
-    }
-
-    /// Whether an order's hold has ended by this entry, and nothing has come after that.
-    fn ended_by(&self, entry: Entry) -> bool {
-        let Op { slot, tag } = entry.op();
-        let ended = Deadline::new(entry.ends_ms, tag).dead();
-        self.records.deadline(slot) == Some(ended) && self.records.get(slot).state().is_expired()
     }
 
     /// Takes a hold that is over out of the set. One that expired stays under [`ALL`] until somebody is told.

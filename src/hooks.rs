@@ -66,6 +66,8 @@ steps! {
     HoldEntered,
     /// A deadline is marked dead, the order not released.
     DeadlineMarked,
+    /// Somebody is told that a hold has ended, its entry still in the set.
+    HolderTold,
     /// The rows of an extended hold are in the set, its deadline is not moved.
     ExtensionEntered,
     /// The deadline is moved, the old one still in the set.

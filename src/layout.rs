@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | row (128 bit) | available 36, version 44, intent: slot 28, tag 20 |
 //! | order state | phase 4, reason 2, tag 20, version 24 |
-//! | deadline | milliseconds 43, dead 1, tag 20 |
+//! | deadline | milliseconds 42, dead 1, told 1, tag 20 |
 //! | index cell | kind 2, slot 28, fingerprint 34 |
 //! | index node | kind 2, segment 22, generation 40 |
 //!
@@ -87,7 +87,7 @@ pub(crate) const LAST_ROW_VERSION: u64 = (1 << ROW_VERSION_BITS) - (1 << AVAILAB
 
 /// No hold ever dies at this time; and the last at which one can is the one before.
 pub(crate) const NEVER: u64 = (1 << DEADLINE_BITS) - 1;
-pub(crate) const DEADLINE_BITS: u32 = 63 - TAG_BITS;
+pub(crate) const DEADLINE_BITS: u32 = 62 - TAG_BITS;
 
 /// Tags at or above this one are kept for giving back: no reserve starts there.
 pub(crate) const LAST_RESERVE_TAG: u32 = (1 << TAG_BITS) - 3;

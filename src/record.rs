@@ -36,10 +36,11 @@ const TIMED: Field = NEXT.then(1);
 
 const ENDS_MS: Field = Field::lowest(DEADLINE_BITS);
 const IS_DEAD: Field = ENDS_MS.then(1);
-const OF_TAG: Field = IS_DEAD.then(TAG_BITS);
+const IS_TOLD: Field = IS_DEAD.then(1);
+const OF_TAG: Field = IS_TOLD.then(TAG_BITS);
 
 /// A snapshot of a timed order's deadline word: when the hold ends that the operation `tag` takes or took. It moves from
-/// announcement to announcement while the order is CREATED, and later while the hold is extended; once it is dead, it stays.
+/// announcement to announcement while the order is CREATED, and later while the hold is extended; once it is dead, it only becomes told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Deadline(u64);
 
@@ -64,6 +65,11 @@ impl Deadline {
 
     pub(crate) fn dead(self) -> Self {
         Deadline(IS_DEAD.set(self.0, 1))
+    }
+
+    /// Dead, and the caller of `expire_due` knows.
+    pub(crate) fn told(self) -> Self {
+        Deadline(IS_TOLD.set(self.0, 1))
     }
 
     /// Whether a hold that ends so has ended, or never lived past somebody else's reading of the clock.
@@ -303,7 +309,7 @@ impl Records {
 
     /// The deadline of a timed order. Like all payload it counts only if the state read after it has the tag expected.
     pub(crate) fn deadline(&self, slot: u32) -> Option<Deadline> {
-        self.deadline_word(slot).map(|word| Deadline(word.load()))
+        self.deadline_word(slot).map(|word| Deadline(word.load_as(Class::Deadlines)))
     }
 
     /// Moves a deadline on if it is still `from`.

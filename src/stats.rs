@@ -152,7 +152,7 @@ pub struct Stats {
 pub struct OrdersByState {
     /// CREATED.
     pub created: u64,
-    /// INVENTORY_RESERVED.
+    /// INVENTORY_RESERVED. A hold whose deadline has come counts until somebody comes across it.
     pub inventory_reserved: u64,
     /// PAID.
     pub paid: u64,

@@ -13,6 +13,7 @@
 //! | [`WideWord`] | the stock row, 128 bit (64 in the loom build, which has no wider atomics) |
 //! | [`Data`] | names: written by one thread before a row is published, read by many afterwards |
 //! | [`Lazy`] | memory that is allocated by whoever needs it first, without a lock |
+//! | [`Edge`] | the order that a structure of another crate makes, which loom cannot see |
 //! | [`Counter`] | statistics |
 //!
 //! In the loom build (`loom-tests/`) the same types are loom's. loom explores too little when a word is
@@ -67,14 +68,17 @@ pub enum Class {
     Growth,
     /// Free lists and runs of fresh memory.
     Memory,
-    /// Deadlines of orders, and what else is in a record besides its state.
+    /// Ids and lines of orders, which do not change while anybody can look at them.
     Payload,
+    /// The deadline among them, which does.
+    Deadlines,
 }
 
 #[cfg(stockade_loom)]
 impl Class {
     /// Every class.
-    pub const ALL: &[Class] = &[Class::Protocol, Class::Cells, Class::Growth, Class::Memory, Class::Payload];
+    pub const ALL: &[Class] =
+        &[Class::Protocol, Class::Cells, Class::Growth, Class::Memory, Class::Payload, Class::Deadlines];
 }
 
 /// A number nobody else in this process has been given (until four billion have).
@@ -114,6 +118,12 @@ mod real {
         #[inline]
         pub(crate) fn load(&self) -> u64 {
             self.0.load(LOAD)
+        }
+
+        /// Loads what is of another class than its place says.
+        #[inline]
+        pub(crate) fn load_as(&self, _: Class) -> u64 {
+            self.load()
         }
 
         #[inline]
@@ -170,6 +180,16 @@ mod real {
         pub(crate) fn is_lock_free() -> bool {
             AtomicU128::is_lock_free()
         }
+    }
+
+    /// Stands beside a structure of another crate that orders its own operations: here it is nothing. loom cannot see into such
+    /// a structure, so in its build each operation on it touches this word.
+    #[derive(Debug, Default)]
+    pub(crate) struct Edge;
+
+    impl Edge {
+        #[inline]
+        pub(crate) fn touch(&self) {}
     }
 
     /// Set once, by whoever is first; the others' value is dropped. Lock-free (a pointer and one CAS).

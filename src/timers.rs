@@ -4,7 +4,8 @@
 //! The set decides nothing: an entry is a hint to look at an order, whose state and deadline decide. What everybody relies on
 //! is that no hold is ever missing from it: *who decides that a hold is taken has entered it first*, and so has who
 //! extends it. Entries that mean nothing any more are taken out by whoever comes across them. An entry names
-//! slot and tag, which never come again, so taking it out cannot hit another.
+//! slot and tag, which never come again, so taking it out cannot hit another; a thread that
+//! comes late may enter one again that had been taken out, and that means nothing either.
 //!
 //! The set is crossbeam's lock-free skip list (after Fraser, 2004). A thread that is stopped inside it keeps the memory of
 //! removed entries from being used again until it goes on; it stops nobody. Never iterated with `range`, which leaks.
@@ -17,7 +18,7 @@ use crossbeam_skiplist::SkipMap;
 use crate::Clock;
 use crate::layout::NEVER;
 use crate::row::Op;
-use crate::sync::{Class, Word};
+use crate::sync::{Class, Edge, Word};
 
 /// An entry; by these fields, in this order, the set is sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +42,8 @@ impl Entry {
 pub(crate) struct Timers {
     /// Each with the time at which the hold began.
     entries: SkipMap<Entry, u64>,
-    /// How often a hold was entered. Who finds none needs no clock; who finds some sees what those threads did before.
+    edge: Edge,
+    /// How often a hold was entered. Who finds none needs no clock.
     entered: Word,
     clock: Arc<dyn Clock>,
     /// The longest that a hold may live, extensions included.
@@ -50,7 +52,8 @@ pub(crate) struct Timers {
 
 impl Timers {
     pub(crate) fn new(clock: Arc<dyn Clock>, max_hold_ms: u64) -> Self {
-        Timers { entries: SkipMap::new(), entered: Word::of(Class::Protocol, 0), clock, max_hold_ms }
+        let max_hold_ms = max_hold_ms.max(1);
+        Timers { entries: SkipMap::new(), edge: Edge::default(), entered: Word::of(Class::Memory, 0), clock, max_hold_ms }
     }
 
     /// Whether any hold ever had a deadline.
@@ -69,6 +72,7 @@ impl Timers {
 
     /// Enters a hold on these rows, unless it is in there. Lock-free.
     pub(crate) fn enter(&self, op: Op, ends_ms: u64, since_ms: u64, rows: impl Iterator<Item = u32>) {
+        self.edge.touch();
         for row in rows.chain([ALL]) {
             self.entries.get_or_insert(Entry { row, ends_ms, slot: op.slot, tag: op.tag }, since_ms);
         }
@@ -80,25 +84,30 @@ impl Timers {
 
     /// When a hold began, if it is in there with this end.
     pub(crate) fn since_ms(&self, op: Op, ends_ms: u64) -> Option<u64> {
+        self.edge.touch();
         self.entries.get(&Entry { row: ALL, ends_ms, slot: op.slot, tag: op.tag }).map(|entry| *entry.value())
     }
 
     /// The first entry of a row, or of [`ALL`], if it ends by `now_ms`. Lock-free.
     pub(crate) fn first_due(&self, row: u32, now_ms: u64) -> Option<Entry> {
         let from = Entry { row, ends_ms: 0, slot: 0, tag: 0 };
+        self.edge.touch();
         let first = *self.entries.lower_bound(Bound::Included(&from))?.key();
         (first.row == row && first.ends_ms <= now_ms).then_some(first)
     }
 
-    /// Takes an entry out; whether it was this call that did. Lock-free.
-    pub(crate) fn remove(&self, entry: Entry) -> bool {
-        self.entries.remove(&entry).is_some()
+    /// Takes an entry out. Lock-free. (Whether it was this call that did, the skip list does not say: its `remove` can answer
+    /// two threads that they have removed one entry.)
+    pub(crate) fn remove(&self, entry: Entry) {
+        self.edge.touch();
+        self.entries.remove(&entry);
     }
 
     /// Takes out the entries of a hold on these rows. Lock-free.
     pub(crate) fn leave(&self, op: Op, ends_ms: u64, rows: impl Iterator<Item = u32>) {
+        self.edge.touch();
         for row in rows {
-            self.remove(Entry { row, ends_ms, slot: op.slot, tag: op.tag });
+            self.entries.remove(&Entry { row, ends_ms, slot: op.slot, tag: op.tag });
         }
     }
 }

@@ -10,6 +10,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod canaries;
+mod holds;
 mod index;
 mod pairs;
 mod protocol;
@@ -22,7 +23,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let models: Vec<run::Model> =
-        [protocol::models(), index::models(), pairs::models(), three::models(), canaries::models()]
+        [protocol::models(), index::models(), pairs::models(), holds::models(), three::models(), canaries::models()]
             .into_iter()
             .flatten()
             .collect();

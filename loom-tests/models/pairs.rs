@@ -6,7 +6,9 @@ use stockade_loom::model::Class;
 
 use crate::run::Model;
 use crate::scenes::{
-    Given, Scene,
+    Given,
+    Holds::Firm,
+    Scene,
     Verb::{self, *},
 };
 use crate::shop;
@@ -45,7 +47,8 @@ pub fn models() -> Vec<Model> {
 fn one_order(state: Option<State>, verbs: &[Verb], on_row: &[Verb]) -> Vec<Model> {
     let on_row = on_row.iter().flat_map(|one| OF_THE_ROW.map(|other| (*one, other)));
     let model = |(one, other)| {
-        let scene = Scene { units: 1, orders: vec![Given(&["A"], state)], actors: vec![(one, 0), (other, 0)] };
+        let scene =
+            Scene { units: 1, holds: Firm, orders: vec![Given(&["A"], state)], actors: vec![(one, 0), (other, 0)] };
         let model = scene.model(&format!("one order, {}", in_words(state)));
         // Only an order that is not there yet can be entered into the index.
         if state.is_none() { Model { words: WITH_INDEX, ..model } } else { model }
@@ -62,14 +65,18 @@ fn one_order(state: Option<State>, verbs: &[Verb], on_row: &[Verb]) -> Vec<Model
 
 /// The verbs of a row among themselves; the order is not there.
 fn row_alone() -> Vec<Model> {
-    let scene =
-        |(one, other)| Scene { units: 1, orders: vec![Given(&["A"], None)], actors: vec![(one, 0), (other, 0)] };
+    let scene = |(one, other)| Scene {
+        units: 1,
+        holds: Firm,
+        orders: vec![Given(&["A"], None)],
+        actors: vec![(one, 0), (other, 0)],
+    };
     let verbs = [&OF_THE_ROW[..], &[Audit]].concat();
     pairs(&verbs).map(|pair| scene(pair).model("one row, no order")).collect()
 }
 
 /// Each with itself and with those after it. Two reads cannot disturb each other.
-fn pairs(verbs: &[Verb]) -> impl Iterator<Item = (Verb, Verb)> {
+pub fn pairs(verbs: &[Verb]) -> impl Iterator<Item = (Verb, Verb)> {
     let pairs = verbs.iter().enumerate().flat_map(|(i, one)| verbs[i..].iter().map(|other| (*one, *other)));
     pairs.filter(|(one, other)| one.changes() || other.changes())
 }
@@ -79,7 +86,7 @@ fn two_orders(title: &str, first: &'static [&'static str], second: &'static [&'s
     let model = |units, before: Option<State>, one, state: Option<State>, other| {
         let orders = vec![Given(first, before), Given(second, state)];
         let title = format!("{title}, {} and {}", in_words(before), in_words(state));
-        let model = Scene { units, orders, actors: vec![(one, 0), (other, 1)] }.model(&title);
+        let model = Scene { units, holds: Firm, orders, actors: vec![(one, 0), (other, 1)] }.model(&title);
         // Of the largest races over two rows, more than half a million executions each, one that takes and one that gives back.
         let large = first.len() > 1 && (takes(one) && takes(other) || gives_back(one) && gives_back(other));
         let deep = large && ![(TO_RESERVED, TO_RESERVED), (Cancel, Cancel)].contains(&(one, other));
@@ -107,7 +114,7 @@ fn one_order_of_two_rows() -> Vec<Model> {
     let model = |(state, one, other)| {
         let orders = vec![Given(&["B", "A"], state), Given(&["A"], None)];
         let title = format!("one of two rows, {}", in_words(state));
-        let model = Scene { units: 1, orders, actors: vec![(one, 0), (other, 1)] }.model(&title);
+        let model = Scene { units: 1, holds: Firm, orders, actors: vec![(one, 0), (other, 1)] }.model(&title);
         Model { words: WITH_INDEX, ..model }
     };
     let races = [Stock, Restock, WriteOff, SetAvailable, Audit].into_iter();

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use stockade_loom::{Hold, Sku, State, Stockade};
+use stockade_loom::{Hold, ManualClock, Sku, State, Stockade};
 
 use crate::run::{Expect, Model, Race};
 use crate::shop::{
-    Actor, Shop, advanced, audit, cancel, create, keep, order, pay, race, reserve, restock, set_available, stock,
-    transition, void, write_off,
+    Actor, Shop, advanced, audit, cancel, create, expire_due, extend, keep, order, pay, pay_late, race, reserve,
+    reserve_for, restock, set_available, stock, transition, void, write_off,
 };
 
 /// What a thread does: to the order of its actor, or to the first row.
@@ -33,6 +33,15 @@ pub enum Verb {
     /// To five units, from the version that the row has when the race begins.
     SetAvailable,
     Audit,
+    /// With a deadline, as far away as that of the orders that have one.
+    ReserveFor,
+    /// To twice that.
+    Extend,
+    /// Lets go of what is due, one hold at most.
+    ExpireDue,
+    PayLate,
+    /// The clock moves on to the deadline of all holds of the scene.
+    Tick,
 }
 
 impl Verb {
@@ -46,10 +55,27 @@ impl Verb {
 #[derive(Clone, Copy)]
 pub struct Given(pub &'static [&'static str], pub Option<State>);
 
+/// How the holds of a scene end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// They do not.
+    Firm,
+    /// They live as the race begins.
+    Live,
+    /// Their deadline has come, and nobody has looked.
+    Dead,
+    /// They have been let go.
+    Expired,
+}
+
+/// When holds end.
+const TTL_MS: u64 = 10;
+
 /// How a race begins, and who runs in it.
 pub struct Scene {
     /// Units that each row has, before the orders take theirs.
     pub units: u64,
+    pub holds: Holds,
     pub orders: Vec<Given>,
     /// Verbs, each with the number of the order it is for.
     pub actors: Vec<(Verb, usize)>,
@@ -58,8 +84,12 @@ pub struct Scene {
 /// They belong at different places of the index: who only has to pass the others there multiplies the executions.
 const IDS: [&str; 3] = ["first", "second", "single"];
 
-/// Rows by name: handle, and the version as the race begins.
-type Rows = Arc<BTreeMap<&'static str, (Sku, u64)>>;
+/// What the actors know.
+struct Stage {
+    /// Rows by name: handle, and the version as the race begins.
+    rows: BTreeMap<&'static str, (Sku, u64)>,
+    clock: Arc<ManualClock>,
+}
 
 impl Scene {
     pub fn model(self, title: &str) -> Model {
@@ -76,26 +106,26 @@ impl Scene {
 
     /// All at the same time.
     fn race(self: Arc<Self>) -> String {
-        let shop = self.shop();
-        let (hold, rows) = self.begin(&shop);
+        let (shop, clock) = self.shop();
+        let (hold, stage) = self.begin(&shop, clock);
         let others = (1..self.actors.len()).map(|i| {
-            let (scene, rows) = (Arc::clone(&self), Arc::clone(&rows));
-            Box::new(move |shop: &Shop| scene.act(i, shop, &rows, None)) as Actor
+            let (scene, stage) = (Arc::clone(&self), Arc::clone(&stage));
+            Box::new(move |shop: &Shop| scene.act(i, shop, &stage, None)) as Actor
         });
-        let answers = race(&shop, |shop| self.act(0, shop, &rows, hold), others.collect());
-        self.ended(&shop, &rows, &answers)
+        let answers = race(&shop, |shop| self.act(0, shop, &stage, hold), others.collect());
+        self.ended(&shop, &stage, &answers)
     }
 
     /// One after the other.
     fn one_by_one(&self, order: &[usize]) -> String {
-        let shop = self.shop();
-        let (mut hold, rows) = self.begin(&shop);
+        let (shop, clock) = self.shop();
+        let (mut hold, stage) = self.begin(&shop, clock);
         let mut answers = vec![String::new(); order.len()];
         for &i in order {
             let hold = if i == 0 { hold.take() } else { None };
-            answers[i] = self.act(i, &shop, &rows, hold);
+            answers[i] = self.act(i, &shop, &stage, hold);
         }
-        self.ended(&shop, &rows, &answers)
+        self.ended(&shop, &stage, &answers)
     }
 
     /// The rows of all orders.
@@ -103,21 +133,26 @@ impl Scene {
         self.orders.iter().flat_map(|Given(rows, _)| *rows).copied().collect()
     }
 
-    fn shop(&self) -> Shop {
-        let shop = Stockade::new();
+    fn shop(&self) -> (Shop, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::default());
+        let shop = Stockade::builder().clock(Arc::clone(&clock)).build().unwrap();
         for name in self.names() {
             let _ = shop.add_sku(name, self.units).unwrap();
         }
-        Arc::new(shop)
+        (Arc::new(shop), clock)
     }
 
     /// Brings the orders into their states.
-    fn begin<'a>(&self, shop: &'a Shop) -> (Option<Hold<'a>>, Rows) {
+    fn begin<'a>(&self, shop: &'a Shop, clock: Arc<ManualClock>) -> (Option<Hold<'a>>, Arc<Stage>) {
         let held = self.actors.iter().find(|(verb, _)| matches!(verb, Verb::DropHold | Verb::KeepHold));
         let hold = held.map(|(_, order)| shop.hold(IDS[*order], &self.lines(shop, *order)).unwrap());
         for (order, Given(_, state)) in self.orders.iter().enumerate() {
             let Some(state) = state else { continue };
             let (id, lines) = (IDS[order], self.lines(shop, order));
+            if self.holds != Holds::Firm && *state != State::Created {
+                let _ = shop.reserve_for(id, &lines, TTL_MS).unwrap();
+                continue;
+            }
             let _ = shop.create(id, &lines).unwrap();
             if *state != State::Created {
                 let _ = shop.reserve(id, &lines).unwrap();
@@ -127,7 +162,14 @@ impl Scene {
             }
         }
         let row = |name| (name, (shop.sku(name).unwrap(), shop.stock(name).unwrap().version));
-        (hold, Arc::new(self.names().into_iter().map(row).collect()))
+        let rows = self.names().into_iter().map(row).collect();
+        if matches!(self.holds, Holds::Dead | Holds::Expired) {
+            clock.set_ms(TTL_MS);
+        }
+        if self.holds == Holds::Expired {
+            IDS.iter().for_each(|id| drop(shop.order(id)));
+        }
+        (hold, Arc::new(Stage { rows, clock }))
     }
 
     fn lines(&self, shop: &Shop, order: usize) -> Vec<(Sku, u32)> {
@@ -135,7 +177,7 @@ impl Scene {
     }
 
     /// What one actor does, and what it is answered.
-    fn act(&self, actor: usize, shop: &Shop, rows: &Rows, hold: Option<Hold<'_>>) -> String {
+    fn act(&self, actor: usize, shop: &Shop, Stage { rows, clock }: &Stage, hold: Option<Hold<'_>>) -> String {
         let (verb, order_number) = self.actors[actor];
         let (id, names) = (IDS[order_number], self.orders[order_number].0);
         let lines: Vec<(Sku, u32)> = names.iter().map(|name| (rows[name].0, 1)).collect();
@@ -159,11 +201,19 @@ impl Scene {
             Verb::WriteOff => write_off(shop, row),
             Verb::SetAvailable => set_available(shop, row, version, 5),
             Verb::Audit => audit(shop),
+            Verb::ReserveFor => reserve_for(shop, id, &lines, TTL_MS),
+            Verb::Extend => extend(shop, id, 2 * TTL_MS),
+            Verb::ExpireDue => expire_due(shop),
+            Verb::PayLate => pay_late(shop, id),
+            Verb::Tick => {
+                clock.set_ms(TTL_MS);
+                "tick".into()
+            }
         }
     }
 
     /// Answers, orders and rows as words; the books must balance.
-    fn ended(&self, shop: &Shop, rows: &Rows, answers: &[String]) -> String {
+    fn ended(&self, shop: &Shop, Stage { rows, .. }: &Stage, answers: &[String]) -> String {
         let orders: Vec<String> = IDS.iter().take(self.orders.len()).map(|id| order(shop, id)).collect();
         let rows: Vec<String> = rows.values().map(|(row, _)| stock(shop, *row)).collect();
         assert_eq!(audit(shop), "sound");

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use stockade_loom::hooks::{Step, with_hook};
 use stockade_loom::model::{set_shard, start_trace, stop_trace};
 use stockade_loom::{
-    AdvanceError, Advanced, CancelError, Cancelled, CreateError, Created, Hold, ReserveError, Reserved,
-    SetAvailableError, Sku, State, Stock, Stockade, TransitionError, VoidError, WriteOffError,
+    AdvanceError, Advanced, CancelError, Cancelled, CreateError, Created, ExtendError, Hold, PaidLate, PayAgainError,
+    ReserveError, Reserved, SetAvailableError, Sku, State, Stock, Stockade, TransitionError, VoidError, WriteOffError,
 };
 
 pub type Shop = Arc<Stockade>;
@@ -69,7 +69,11 @@ pub fn take(shop: &Shop, id: &str) -> String {
 }
 
 pub fn reserve(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
-    match shop.reserve(id, lines) {
+    reserved(shop.reserve(id, lines))
+}
+
+fn reserved(answer: Result<Reserved, ReserveError>) -> String {
+    match answer {
         Ok(Reserved::New(_)) => "new",
         Ok(Reserved::Replayed(_)) => "replay",
         Err(ReserveError::Insufficient { .. }) => "short",
@@ -78,6 +82,36 @@ pub fn reserve(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
         Err(other) => panic!("{other}"),
     }
     .into()
+}
+
+pub fn reserve_for(shop: &Stockade, id: &str, lines: &[(Sku, u32)], ttl_ms: u64) -> String {
+    reserved(shop.reserve_for(id, lines, ttl_ms))
+}
+
+pub fn extend(shop: &Stockade, id: &str, ttl_ms: u64) -> String {
+    match shop.extend(id, ttl_ms) {
+        Ok(extended) => format!("until {}", extended.deadline_ms),
+        Err(ExtendError::Expired) => "expired".into(),
+        Err(ExtendError::InvalidState { actual }) => format!("invalid in {actual}"),
+        Err(ExtendError::UnknownOrder) => "unknown".into(),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+pub fn expire_due(shop: &Stockade) -> String {
+    format!("let go {:?}", shop.expire_due(1))
+}
+
+pub fn pay_late(shop: &Stockade, id: &str) -> String {
+    match shop.pay_or_reserve_again(id) {
+        Ok(PaidLate::InTime { version }) => format!("in time@{version}"),
+        Ok(PaidLate::Again { version }) => format!("again@{version}"),
+        Ok(PaidLate::Already { .. }) => "already".into(),
+        Err(PayAgainError::Insufficient { .. }) => "sold".into(),
+        Err(PayAgainError::InvalidState { actual }) => format!("invalid in {actual}"),
+        Err(PayAgainError::UnknownOrder) => "unknown".into(),
+        Err(other) => panic!("{other}"),
+    }
 }
 
 pub fn create(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
@@ -128,6 +162,7 @@ pub fn advanced(answer: Result<Advanced, AdvanceError>) -> String {
         Ok(Advanced::Already { .. }) => "already".into(),
         Err(AdvanceError::InvalidState { actual }) => format!("invalid in {actual}"),
         Err(AdvanceError::UnknownOrder) => "unknown".into(),
+        Err(AdvanceError::Expired) => "expired".into(),
         Err(other) => panic!("{other}"),
     }
 }
@@ -181,7 +216,8 @@ pub fn audit(shop: &Stockade) -> String {
 pub fn order(shop: &Stockade, id: &str) -> String {
     let Some(order) = shop.order(id) else { return "none".into() };
     let reason = order.cancelled.map(|reason| format!(" {reason:?}")).unwrap_or_default();
-    format!("{}@{}{reason}", in_words(order.state), order.version)
+    let deadline = order.deadline_ms.map(|ms| format!(" until {ms}")).unwrap_or_default();
+    format!("{}@{}{reason}{deadline}", in_words(order.state), order.version)
 }
 
 pub fn state(shop: &Stockade, id: &str) -> String {

@@ -24,6 +24,10 @@ impl Word {
         model::load(&self.value, self.class)
     }
 
+    pub(crate) fn load_as(&self, class: Class) -> u64 {
+        model::load(&self.value, class)
+    }
+
     pub(crate) fn store(&self, value: u64) {
         model::store(&self.value, self.class, value);
     }
@@ -60,6 +64,16 @@ impl Data {
 
     pub(crate) fn store(&self, value: u64) {
         self.0.store(value, STORE);
+    }
+}
+
+/// See the real one. Two operations of which one changes something are ordered by this.
+#[derive(Debug, Default)]
+pub(crate) struct Edge(AtomicU64);
+
+impl Edge {
+    pub(crate) fn touch(&self) {
+        self.0.fetch_or(0, CHANGE);
     }
 }
 

@@ -106,15 +106,13 @@ impl Stockade {
         let rows: Vec<u32> = records.lines(found.slot).map(|line| line.row).collect();
         timers.enter(op, ends_ms, since_ms, rows.iter().copied());
         step(Step::ExtensionEntered);
-        // If this fails, the entries stay until they are due: somebody may have moved the deadline to the same instant.
+        // If this fails, or the order has been paid for, the entries stay until they are due: somebody else may have moved the
+        // deadline to the same instant.
         if !records.set_deadline(found.slot, deadline, Deadline::new(ends_ms, op.tag)) {
             return None;
         }
         step(Step::DeadlineMoved);
         timers.leave(op, deadline.ends_ms(), rows.iter().copied().chain([ALL]));
-        if records.get(found.slot).state() != found.word {
-            self.protocol.forget_hold(op, false);
-        }
         Some(ends_ms)
     }
 

@@ -116,7 +116,7 @@ impl Stockade {
     /// their deadlines, at most as many as it lacks units. [`expire_due`](Stockade::expire_due) lets go of them all, and
     /// tells whose they were.
     ///
-    /// A time to live past the end of time (2^43 ms) never ends; one past
+    /// A time to live past the end of time (2^42 ms) never ends; one past
     /// [`Builder::max_hold_ms`](crate::Builder::max_hold_ms) is cut to that.
     ///
     /// Lock-free. Linearization point: as `reserve`. It costs one entry for each line, and one more, in an ordered set of
