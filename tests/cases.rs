@@ -4,14 +4,16 @@
 //! `Already`; BadState is `Closed` or `InvalidState`; Conflict is `LinesDiffer`; Stale is `VersionConflict`. A cancel
 //! that meets an unknown id is `void`. `set(A,version,n)` counts units on hand, the engine's row only the free ones.
 //!
-//! "Partly" leaves out what needs a later verb, named here. `lapse` (a cancel only if still unpaid, by
-//! `transition`) stands in for the expiry of a timed hold, which has no clock yet.
+//! `pay_or_retake` is `pay_or_reserve_again`, `expire` is `expire_due`, `@t` sets a `ManualClock`. A reserve of an id whose
+//! hold is dead is `Closed`; renewing a dead hold is `extend`.
+//!
+//! "Partly" leaves out what needs a later verb, named here.
 //!
 //! | case | here | left for later |
 //! | --- | --- | --- |
 //! | C01 | tested | |
 //! | C02 | tested | |
-//! | C03 | partly | timed hold (a kept `hold` instead); adjust is `write_off` |
+//! | C03 | tested | adjust is `write_off` |
 //! | C04 | tested | |
 //! | C07 | tested | |
 //! | C09 | tested | |
@@ -35,19 +37,19 @@
 //! | C36 | partly | payment ids |
 //! | C38 | tested | |
 //! | C39 | tested | |
-//! | C41 | partly | timed hold |
-//! | C42 | later | timed hold |
-//! | C43 | partly | timed hold |
-//! | C44 | partly | timed hold |
-//! | C48 | later | timed hold, amend |
-//! | C49 | partly | timed hold |
-//! | C50 | partly | timed hold, pay_or_retake |
-//! | C51 | partly | timed hold, renew |
-//! | C52 | partly | timed hold, faults in the middle |
-//! | C53 | partly | timed hold, sweep in order of creation |
-//! | C55 | later | timed hold |
-//! | C56 | partly | timed hold, part cancel |
-//! | C57 | partly | timed hold |
+//! | C41 | tested | |
+//! | C42 | tested | |
+//! | C43 | tested | |
+//! | C44 | tested | |
+//! | C48 | later | amend |
+//! | C49 | tested | |
+//! | C50 | tested | |
+//! | C51 | tested | |
+//! | C52 | partly | faults in the middle |
+//! | C53 | tested | |
+//! | C55 | tested | |
+//! | C56 | partly | part cancel |
+//! | C57 | tested | |
 //! | C60 | tested | |
 //! | C62 | tested | |
 //! | C63 | partly | set by units on hand (InUse); a number of free units cannot go below what is held |
@@ -90,6 +92,8 @@ mod db_backend;
 mod double_release;
 #[path = "cases/duplicate_request.rs"]
 mod duplicate_request;
+#[path = "cases/expiry_races.rs"]
+mod expiry_races;
 #[path = "cases/fulfil_accounting.rs"]
 mod fulfil_accounting;
 #[path = "cases/hold_expiry.rs"]

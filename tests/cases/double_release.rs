@@ -34,7 +34,10 @@ fn c24_cancelled_in_five_ways_at_once() {
         let said = together(5, |i| match i {
             0 => cancel(&engine, "O1"),
             1 => void(&engine, "O1"),
-            2 => lapse(&engine, "O1"),
+            2 => match engine.transition("O1", State::InventoryReserved, State::Cancelled) {
+                Ok(_) => Done,
+                Err(_) => Already,
+            },
             3 => cancel(&engine, "O1"),
             _ => {
                 drop(hold.lock().unwrap().take());
@@ -42,9 +45,36 @@ fn c24_cancelled_in_five_ways_at_once() {
             }
         });
         let released = count(&said, &Released(State::InventoryReserved, 4));
-        let lapsed = count(&said, &Done);
+        let moved = count(&said, &Done);
         let dropped = engine.order("O1").unwrap().cancelled == Some(CancelReason::HoldDropped);
-        assert_eq!(released + lapsed + usize::from(dropped), 1, "{said:?}");
+        assert_eq!(released + moved + usize::from(dropped), 1, "{said:?}");
+        assert_eq!((book(&engine, "A"), book(&engine, "B")), ((10, 0, 0), (10, 0, 0)));
+        assert_eq!(engine.order("O1").unwrap().version, 2);
+        assert_eq!(engine.stock("A").unwrap().version, 2);
+        settled(&engine);
+    }
+}
+
+#[test]
+fn c24_cancelled_at_its_deadline() {
+    for round in 0..ROUNDS {
+        let (engine, clock) = timed_shop(&[("A", 10), ("B", 10)]);
+        let way = [cancel, void][round % 2];
+        assert_eq!(reserve_for(&engine, "O1", &[("A", 3), ("B", 1)], 10), New);
+        at(&clock, 9);
+        let (said, swept) = both(
+            || way(&engine, "O1"),
+            || {
+                at(&clock, 10);
+                expire(&engine)
+            },
+        );
+        if said == Already {
+            assert_eq!((swept, reason(&engine, "O1")), (vec!["O1".to_string()], Some(CancelReason::Expired)));
+        } else {
+            assert_eq!((said, swept), (Released(State::InventoryReserved, 4), vec![]));
+            assert_ne!(reason(&engine, "O1"), Some(CancelReason::Expired));
+        }
         assert_eq!((book(&engine, "A"), book(&engine, "B")), ((10, 0, 0), (10, 0, 0)));
         assert_eq!(engine.order("O1").unwrap().version, 2);
         assert_eq!(engine.stock("A").unwrap().version, 2);

@@ -13,10 +13,12 @@ fn paid(quantity: u32) -> Stockade {
 
 #[test]
 fn c76_cancel_after_complete_fulfilment() {
-    let engine = shop(&[("A", 100)]);
-    let steps = (reserve(&engine, "O1", &[("A", 5)]), pay(&engine, "O1"), fulfil(&engine, "O1"));
+    let (engine, clock) = timed_shop(&[("A", 100)]);
+    let steps = (reserve_for(&engine, "O1", &[("A", 5)], 10), pay(&engine, "O1"), fulfil(&engine, "O1"));
     assert_eq!(steps, (New, Done, Done));
-    for way in [cancel, void, lapse] {
+    at(&clock, 10);
+    assert_eq!(expire(&engine), [""; 0]);
+    for way in [cancel, void] {
         assert_eq!(way(&engine, "O1"), InvalidState(State::Fulfilled));
         assert_eq!(book(&engine, "A"), (95, 0, 5));
         assert_eq!(state(&engine, "O1"), Some(State::Fulfilled));

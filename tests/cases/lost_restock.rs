@@ -3,18 +3,20 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::{Said::*, *};
-use stockade::{State, Stockade};
+use stockade::{CancelReason, State, Stockade};
 
-/// Timed hold and part cancel left for later: O3 lapses, O2 is voided.
+/// Part cancel left for later: O2 is voided.
 #[test]
 fn c56_every_way_out_returns_the_stock() {
-    let engine = shop(&[("A", 8)]);
-    for id in ["O1", "O2", "O3", "O4"] {
+    let (engine, clock) = timed_shop(&[("A", 8)]);
+    for id in ["O1", "O2", "O4"] {
         assert_eq!(reserve(&engine, id, &[("A", 2)]), New);
     }
+    assert_eq!(reserve_for(&engine, "O3", &[("A", 2)], 10), New);
     assert_eq!(cancel(&engine, "O1"), Released(State::InventoryReserved, 2));
     assert_eq!(void(&engine, "O2"), Released(State::InventoryReserved, 2));
-    assert_eq!(lapse(&engine, "O3"), Done);
+    at(&clock, 10);
+    assert_eq!((free(&engine, "A"), reason(&engine, "O3")), (6, Some(CancelReason::Expired)));
     assert_eq!((pay(&engine, "O4"), cancel(&engine, "O4")), (Done, Released(State::Paid, 2)));
     assert_eq!(book(&engine, "A"), (8, 0, 0));
     for id in ["O1", "O2", "O3", "O4"] {
@@ -63,6 +65,23 @@ fn c56_every_way_out_of_every_state_for_one_line_and_for_many() {
 }
 
 #[test]
+fn c56_by_its_deadline_out_of_an_order_that_was_created_before() {
+    let (engine, clock) = timed_shop(&[("A", 5), ("B", 5)]);
+    let order = [("A", 3), ("B", 1)];
+    let _ = engine.create("O", &order).unwrap();
+    assert_eq!((reserve(&engine, "O1", &[("A", 4)]), reserve_for(&engine, "O", &order, 10)), (New, short(&["A"])));
+    // A refused try leaves no deadline: the order is CREATED for as long as it likes.
+    at(&clock, 20);
+    assert_eq!((expire(&engine), state(&engine, "O")), (vec![], Some(State::Created)));
+    assert_eq!(cancel(&engine, "O1"), Released(State::InventoryReserved, 4));
+    assert_eq!((reserve_for(&engine, "O", &order, 10), deadline(&engine, "O")), (New, Some(30)));
+    at(&clock, 30);
+    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((5, 0, 0), (5, 0, 0)));
+    assert_eq!((expire(&engine), reason(&engine, "O")), (vec!["O".to_string()], Some(CancelReason::Expired)));
+    settled(&engine);
+}
+
+#[test]
 fn c56_a_hold_that_is_dropped_in_whatever_state_it_got_to() {
     let engine = shop(&[("A", 8), ("B", 8)]);
     let order = [("A", 2), ("B", 1)];
@@ -91,17 +110,51 @@ fn c56_a_hold_that_is_dropped_in_whatever_state_it_got_to() {
     settled(&engine);
 }
 
-/// Timed hold left for later: the second order lapses.
 #[test]
 fn c57_every_line_is_released() {
-    let engine = shop(&[("A", 5), ("B", 5), ("C", 5)]);
+    let (engine, clock) = timed_shop(&[("A", 5), ("B", 5), ("C", 5)]);
     let order = [("A", 1), ("B", 2), ("C", 3)];
     let rows = || ["A", "B", "C"].map(|sku| book(&engine, sku));
     assert_eq!(reserve(&engine, "O1", &order), New);
     assert_eq!(rows(), [(4, 1, 0), (3, 2, 0), (2, 3, 0)]);
     assert_eq!(cancel(&engine, "O1"), Released(State::InventoryReserved, 6));
     assert_eq!(rows(), [(5, 0, 0); 3]);
-    assert_eq!((reserve(&engine, "O2", &order), lapse(&engine, "O2")), (New, Done));
+    assert_eq!(reserve_for(&engine, "O2", &order, 10), New);
+    assert_eq!(rows(), [(4, 1, 0), (3, 2, 0), (2, 3, 0)]);
+    at(&clock, 10);
+    assert_eq!(expire(&engine), ["O2"]);
     assert_eq!(rows(), [(5, 0, 0); 3]);
+    settled(&engine);
+}
+
+#[test]
+fn c57_every_line_of_a_dead_hold_whoever_comes_across_one() {
+    let names: Vec<_> = (0..100).map(|n| format!("R{n}")).collect();
+    let rows: Vec<_> = names.iter().map(|name| (name.as_str(), 5)).collect();
+    let order: Vec<_> = names.iter().map(|name| (name.as_str(), 5)).collect();
+    for found in ["R0", "R57", "R99"] {
+        let (engine, clock) = timed_shop(&rows);
+        assert_eq!(reserve_for(&engine, "O1", &order, 10), New);
+        at(&clock, 10);
+        assert_eq!(reserve(&engine, "O2", &[(found, 5)]), New);
+        for name in &names {
+            let left = if name == found { 0 } else { 5 };
+            assert_eq!(free(&engine, name), left, "{name}");
+        }
+        assert_eq!(expire(&engine), ["O1"]);
+        settled(&engine);
+    }
+}
+
+#[test]
+fn c57_what_was_taken_again_for_a_late_payment_is_released_once_more() {
+    let (engine, clock) = timed_shop(&[("A", 5), ("B", 5)]);
+    assert_eq!(reserve_for(&engine, "O1", &[("A", 1), ("B", 5)], 10), New);
+    at(&clock, 10);
+    assert_eq!((expire(&engine), pay_again(&engine, "O1")), (vec!["O1".to_string()], Again));
+    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((4, 1, 0), (0, 5, 0)));
+    assert_eq!(cancel(&engine, "O1"), Released(State::Paid, 6));
+    assert_eq!((cancel(&engine, "O1"), pay_again(&engine, "O1")), (Already, InvalidState(State::Cancelled)));
+    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((5, 0, 0), (5, 0, 0)));
     settled(&engine);
 }

@@ -78,19 +78,19 @@ fn c02_a_counter_that_never_wraps_below_zero() {
     }
 }
 
-/// Timed hold left for later: a hold that is kept takes its place.
 #[test]
 fn c03_different_paths_into_the_same_row() {
-    let mut winners = [0; 5];
+    let mut winners = [0; 6];
     for _ in 0..ROUNDS {
         let engine = shop(&[("A", 5)]);
         let _ = engine.create("O4", &[("A", 5)]).unwrap();
-        let yes = together(5, |i| match i {
+        let yes = together(6, |i| match i {
             0 => engine.reserve("O1", &[("A", 5)]).is_ok(),
             1 => engine.hold("O2", &[("A", 5)]).is_ok_and(|hold| hold.keep().is_ok()),
             2 => engine.write_off("A", 5).is_ok(),
             3 => engine.transition("O4", State::Created, State::InventoryReserved).is_ok(),
-            _ => engine.set_available("A", 0, 0).is_ok(),
+            4 => engine.set_available("A", 0, 0).is_ok(),
+            _ => reserve_for(&engine, "O5", &[("A", 5)], 60) == New,
         });
         assert_eq!(yes.iter().filter(|yes| **yes).count(), 1, "{yes:?}");
         let winner = yes.iter().position(|yes| *yes).unwrap();
@@ -99,7 +99,32 @@ fn c03_different_paths_into_the_same_row() {
         assert_eq!(book(&engine, "A"), if removed { (0, 0, 0) } else { (0, 5, 0) });
         settled(&engine);
     }
-    println!("reserve, hold, write_off, transition, set_available won {winners:?}");
+    println!("reserve, hold, write_off, transition, set_available, reserve_for won {winners:?}");
+}
+
+/// The same paths into a row that only a dead hold fills.
+#[test]
+fn c03_different_paths_into_the_units_of_a_dead_hold() {
+    let mut winners = [0; 5];
+    for _ in 0..ROUNDS {
+        let (engine, clock) = timed_shop(&[("A", 5)]);
+        assert_eq!(reserve_for(&engine, "dead", &[("A", 5)], 10), New);
+        let _ = engine.create("O4", &[("A", 5)]).unwrap();
+        at(&clock, 10);
+        let yes = together(5, |i| match i {
+            0 => engine.reserve("O1", &[("A", 5)]).is_ok(),
+            1 => reserve_for(&engine, "O2", &[("A", 5)], 60) == New,
+            2 => engine.write_off("A", 5).is_ok(),
+            3 => engine.transition("O4", State::Created, State::InventoryReserved).is_ok(),
+            _ => pay_again(&engine, "dead") == Again,
+        });
+        assert_eq!(yes.iter().filter(|yes| **yes).count(), 1, "{yes:?}");
+        let winner = yes.iter().position(|yes| *yes).unwrap();
+        winners[winner] += 1;
+        assert_eq!(book(&engine, "A"), if winner == 2 { (0, 0, 0) } else { (0, 5, 0) });
+        settled(&engine);
+    }
+    println!("reserve, reserve_for, write_off, transition, pay_or_reserve_again won {winners:?}");
 }
 
 #[test]

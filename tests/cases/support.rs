@@ -1,14 +1,15 @@
 //! What the case files share: shops, books, answers in the words of the cases, threads that start together.
 
 use std::panic::resume_unwind;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 use std::{hint, thread};
 
 use stockade::{
-    AdvanceError, Advanced, CancelError, Cancelled, ReserveError, Reserved, State, Stockade, TransitionError, VoidError,
+    AdvanceError, Advanced, CancelError, CancelReason, Cancelled, ExtendError, ManualClock, PaidLate, PayAgainError,
+    ReserveError, Reserved, State, Stockade, VoidError,
 };
 
 /// How often a racing case is run.
@@ -33,23 +34,46 @@ pub enum Said {
     Invalid,
     /// cancel, void: "Ok(released n)" and the state it was in.
     Released(State, u64),
-    /// pay, fulfil, lapse: "Ok".
+    /// pay, fulfil: "Ok".
     Done,
+    /// pay_again: "Ok", with the units taken once more.
+    Again,
+    /// extend: "Ok", with the second at which the hold now ends.
+    Until(u64),
+    /// extend: a firm order.
+    NoDeadline,
+    /// pay, fulfil, extend: "Expired".
+    Expired,
     /// cancel, void, pay, fulfil: "Replay".
     Already,
     /// cancel, void: "Ok(released 0)" for an id never seen; pay, fulfil: no such order.
     Unknown,
-    /// cancel, pay, fulfil, lapse: "BadState".
+    /// cancel, pay, fulfil, extend: "BadState".
     InvalidState(State),
 }
 
 /// An engine with these rows.
 pub fn shop(rows: &[(&str, u64)]) -> Stockade {
-    let engine = Stockade::new();
+    stocked(Stockade::new(), rows)
+}
+
+/// An engine with these rows, and the clock it goes by, at 0.
+pub fn timed_shop(rows: &[(&str, u64)]) -> (Stockade, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::default());
+    (stocked(Stockade::builder().clock(Arc::clone(&clock)).build().unwrap(), rows), clock)
+}
+
+/// This engine, with these rows added.
+pub fn stocked(engine: Stockade, rows: &[(&str, u64)]) -> Stockade {
     for &(sku, available) in rows {
         engine.add_sku(sku, available).unwrap();
     }
     engine
+}
+
+/// `@t`: the clock goes on to this second.
+pub fn at(clock: &ManualClock, second: u64) {
+    clock.set_ms(second * 1000);
 }
 
 /// The books of a row as the cases write them: free, held, shipped.
@@ -66,6 +90,21 @@ pub fn free(engine: &Stockade, sku: &str) -> u64 {
 /// The state of an order; `None` if the id is not known.
 pub fn state(engine: &Stockade, id: &str) -> Option<State> {
     engine.order(id).map(|order| order.state)
+}
+
+/// Why an order is cancelled; `None` if it is not.
+pub fn reason(engine: &Stockade, id: &str) -> Option<CancelReason> {
+    engine.order(id).and_then(|order| order.cancelled)
+}
+
+/// The second at which an order's hold ends; `None` if it does not.
+pub fn deadline(engine: &Stockade, id: &str) -> Option<u64> {
+    engine.order(id).and_then(|order| order.deadline_ms).map(|ms| ms / 1000)
+}
+
+/// `expire()` of the cases: everything that is due.
+pub fn expire(engine: &Stockade) -> Vec<String> {
+    engine.expire_due(usize::MAX)
 }
 
 /// The order's lines by name.
@@ -87,18 +126,27 @@ pub fn reserve(engine: &Stockade, id: &str, lines: &[(&str, u32)]) -> Said {
     said(engine.reserve(id, lines))
 }
 
+/// `reserve(..,ttl)` in the words of the cases.
+pub fn reserve_for(engine: &Stockade, id: &str, lines: &[(&str, u32)], seconds: u64) -> Said {
+    said(engine.reserve_for(id, lines, seconds * 1000))
+}
+
 /// The answer of a `reserve` or `hold` in the words of the cases.
 pub fn said(answer: Result<Reserved, ReserveError>) -> Said {
     match answer {
         Ok(Reserved::New(_)) => Said::New,
         Ok(Reserved::Replayed(_)) => Said::Replayed,
-        Err(ReserveError::Insufficient { short }) => Said::Short(short.0.iter().map(|s| s.sku.to_string()).collect()),
+        Err(ReserveError::Insufficient { short }) => lacking(&short),
         Err(ReserveError::LinesDiffer) => Said::LinesDiffer,
         Err(ReserveError::Closed { state }) => Said::Closed(state),
         Err(ReserveError::UnknownSku(unknown)) => Said::UnknownSku(unknown.sku.to_string()),
         Err(ReserveError::Invalid(_)) => Said::Invalid,
         Err(other) => panic!("reserve: {other:?}"),
     }
+}
+
+fn lacking(short: &stockade::Shortages) -> Said {
+    Said::Short(short.0.iter().map(|s| s.sku.to_string()).collect())
 }
 
 /// "Insufficient" for these SKUs and no other.
@@ -149,17 +197,34 @@ fn advanced(answer: Result<Advanced, AdvanceError>) -> Said {
         Ok(Advanced::Already { .. }) => Said::Already,
         Err(AdvanceError::InvalidState { actual }) => Said::InvalidState(actual),
         Err(AdvanceError::UnknownOrder) => Said::Unknown,
+        Err(AdvanceError::Expired) => Said::Expired,
         Err(other) => panic!("pay or fulfil: {other:?}"),
     }
 }
 
-/// What a sweeper does to a hold whose time is up: cancel it only if it is still unpaid. Stands in for
-/// `expire()` until there are timed holds.
-pub fn lapse(engine: &Stockade, id: &str) -> Said {
-    match engine.transition(id, State::InventoryReserved, State::Cancelled) {
-        Ok(_) => Said::Done,
-        Err(TransitionError::InvalidState { actual, .. }) => Said::InvalidState(actual),
-        Err(other) => panic!("transition: {other:?}"),
+/// `extend` in the words of the cases.
+pub fn extend(engine: &Stockade, id: &str, seconds: u64) -> Said {
+    match engine.extend(id, seconds * 1000) {
+        Ok(extended) => Said::Until(extended.deadline_ms / 1000),
+        Err(ExtendError::Expired) => Said::Expired,
+        Err(ExtendError::NoDeadline) => Said::NoDeadline,
+        Err(ExtendError::InvalidState { actual }) => Said::InvalidState(actual),
+        Err(ExtendError::Invalid(_)) => Said::Invalid,
+        Err(ExtendError::UnknownOrder) => Said::Unknown,
+        Err(other) => panic!("extend: {other:?}"),
+    }
+}
+
+/// `pay_or_retake` in the words of the cases.
+pub fn pay_again(engine: &Stockade, id: &str) -> Said {
+    match engine.pay_or_reserve_again(id) {
+        Ok(PaidLate::InTime { .. }) => Said::Done,
+        Ok(PaidLate::Again { .. }) => Said::Again,
+        Ok(PaidLate::Already { .. }) => Said::Already,
+        Err(PayAgainError::Insufficient { short }) => lacking(&short),
+        Err(PayAgainError::InvalidState { actual }) => Said::InvalidState(actual),
+        Err(PayAgainError::UnknownOrder) => Said::Unknown,
+        Err(other) => panic!("pay_or_reserve_again: {other:?}"),
     }
 }
 
@@ -198,6 +263,18 @@ pub fn together<T: Send>(n: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
         let answer = |t: thread::ScopedJoinHandle<'_, T>| t.join().unwrap_or_else(|p| resume_unwind(p));
         threads.into_iter().map(answer).collect()
     })
+}
+
+/// Two different things at the same moment.
+pub fn both<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B + Send) -> (A, B) {
+    let (first, second) = (Mutex::new(Some(first)), Mutex::new(Some(second)));
+    let mut answers = together(2, |i| match i {
+        0 => (first.lock().unwrap().take().map(|act| act()), None),
+        _ => (None, second.lock().unwrap().take().map(|act| act())),
+    });
+    let (_, b) = answers.pop().unwrap();
+    let (a, _) = answers.pop().unwrap();
+    (a.unwrap(), b.unwrap())
 }
 
 /// Does `work` while another thread keeps looking, at least once, until the work is done.
