@@ -385,10 +385,10 @@ fn search<'a, R>(leaf: &Leaf<'a>, hash: u64, matches: &mut impl FnMut(u32) -> Op
         let cell = &leaf.segment.cells[at];
         let word = cell.load();
         if KIND.get(word) == ENTRY {
-            if FINGERPRINT.get(word) == wanted {
-                if let Some(it) = matches(CELL_SLOT.get(word) as u32) {
-                    return Search::Found(it);
-                }
+            if FINGERPRINT.get(word) == wanted
+                && let Some(it) = matches(CELL_SLOT.get(word) as u32)
+            {
+                return Search::Found(it);
             }
         } else if CELL_GENERATION.get(word) != leaf.generation {
             return Search::Stale;

@@ -53,7 +53,7 @@ pub(crate) struct Timers {
 impl Timers {
     pub(crate) fn new(clock: Arc<dyn Clock>, max_hold_ms: u64) -> Self {
         let max_hold_ms = max_hold_ms.max(1);
-        Timers { entries: SkipMap::new(), edge: Edge::default(), entered: Word::of(Class::Memory, 0), clock, max_hold_ms }
+        Timers { entries: SkipMap::new(), edge: Edge::new(), entered: Word::of(Class::Memory, 0), clock, max_hold_ms }
     }
 
     /// Whether any hold ever had a deadline.

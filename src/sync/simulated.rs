@@ -68,10 +68,14 @@ impl Data {
 }
 
 /// See the real one. Two operations of which one changes something are ordered by this.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Edge(AtomicU64);
 
 impl Edge {
+    pub(crate) fn new() -> Self {
+        Edge(AtomicU64::new(0))
+    }
+
     pub(crate) fn touch(&self) {
         self.0.fetch_or(0, CHANGE);
     }
