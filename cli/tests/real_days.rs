@@ -84,6 +84,71 @@ fn a_real_sell_out_of_half_the_units_sells_half() {
     assert_eq!(report["skus_sold_out"], 1);
 }
 
+/// The seconds of a timestamp such as 2021-03-12T17:46:56Z, from an instant before all of the file's.
+fn seconds(timestamp: &str) -> i64 {
+    let field = |from: usize, to: usize| timestamp[from..to].parse::<i64>().unwrap();
+    let (year, month, day) = (field(0, 4), field(5, 7), field(8, 10));
+    let (year, month) = if month < 3 { (year - 1, month + 12) } else { (year, month) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * (month - 3) + 2) / 5 + day;
+    ((days * 24 + field(11, 13)) * 60 + field(14, 16)) * 60 + field(17, 19)
+}
+
+/// The sell-out as it was, against half the units: holds of 600 s, and the first of each four buyers never pays.
+struct SellOut {
+    accepted: u64,
+    refused: u64,
+    paid: u64,
+    expired: u64,
+    open: u64,
+}
+
+/// The same without engine and clock: a list of holds, one arrival after the other.
+fn sell_out(arrivals: &[i64]) -> SellOut {
+    let mut out = SellOut { accepted: 0, refused: 0, paid: 0, expired: 0, open: 0 };
+    let mut free = arrivals.len() / 2;
+    let mut unpaid: Vec<i64> = Vec::new();
+    for (number, &now) in arrivals.iter().enumerate() {
+        let dead = unpaid.iter().filter(|&&since| since + 600 <= now).count();
+        unpaid.drain(..dead);
+        out.expired += dead as u64;
+        free += dead;
+        if free == 0 {
+            out.refused += 1;
+            continue;
+        }
+        free -= 1;
+        out.accepted += 1;
+        if number % 4 == 0 { unpaid.push(now) } else { out.paid += 1 }
+    }
+    assert_eq!(free, 0, "sold out to the last unit");
+    out.open = unpaid.len() as u64;
+    out
+}
+
+#[test]
+fn a_real_sell_out_with_holds_that_end_by_its_own_clock() {
+    let Some(sale) = shared_data("flash-sale-mooncats/rescues.csv") else { return };
+    let mints = fs::read_to_string(&sale).unwrap();
+    let arrivals: Vec<i64> = mints.lines().skip(1).map(|line| seconds(line.split(',').nth(1).unwrap())).collect();
+    let wanted = sell_out(&arrivals);
+    let args = [sale.to_str().unwrap(), "--order-column", "mint", "--time-column", "timestamp", "--hold", "600000"];
+    let args = [&args[..], &["--stock-share", "0.5", "--pay-share", "0.75", "--late-share", "0"]].concat();
+
+    let report = assert_sound(&args, "1");
+    let orders = &report["orders"];
+    assert_eq!((&orders["accepted"], &orders["refused"]), (&json!(wanted.accepted), &json!(wanted.refused)));
+    let holds = json!({
+        "paid_in_time": wanted.paid, "expired": wanted.expired, "paid_late_taken_again": 0, "paid_late_lost": 0,
+        "paid_without_effect": 0, "open": wanted.open,
+    });
+    assert_eq!((&report["holds"], &report["refused_while_free"]), (&holds, &json!(0)));
+
+    for threads in ["2", "8"] {
+        let report = assert_sound(&args, threads);
+        assert_eq!((&report["refused_while_free"], &report["units"]["available"]), (&json!(0), &json!(0)));
+    }
+}
+
 /// Stock from a file: the units in stock against everything that was ever ordered.
 #[test]
 fn northwind_starts_with_the_stock_of_its_products() {

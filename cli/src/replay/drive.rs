@@ -6,6 +6,7 @@
 //! two are in the engine at about the same time, and always from two threads (with one thread, one after the
 //! other).
 
+use std::collections::HashMap;
 use std::io;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,9 +15,11 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use stockade::{Cancelled, ReserveError, Reserved, Sku, Stockade};
+use stockade::{Cancelled, PaidLate, PayAgainError, ReserveError, Reserved, Sku};
 
+use super::pace::Pace;
 use super::sale::{Arrival, Line, Sale};
+use super::stock::Shop;
 use crate::failure::Failure;
 use crate::gate::Gate;
 
@@ -35,6 +38,16 @@ pub enum Told {
     Released,
     /// There was nothing to cancel.
     NotCancelled,
+    /// Paid, before the deadline.
+    PaidInTime,
+    /// Paid after the deadline, and the units were taken again.
+    PaidAgain,
+    /// The payment came after the deadline, and the units are gone.
+    PaidLost,
+    /// There was nothing to pay for: refused or cancelled.
+    NotPaid,
+    /// The hold has ended without a payment.
+    Expired,
     /// The goods are back in stock.
     Returned,
 }
@@ -43,7 +56,7 @@ pub enum Told {
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The arrival this thread had taken last.
-    position: usize,
+    pub position: usize,
     /// Which order, or which return.
     pub number: usize,
     /// The answer.
@@ -59,8 +72,8 @@ pub struct Run {
 }
 
 /// Sends everything. The clock runs while orders are processed, and at no other time.
-pub fn drive(engine: &Stockade, rows: &[Sku], sale: &Sale, threads: usize) -> Result<Run, Failure> {
-    let driver = Driver::new(engine, rows, sale);
+pub fn drive(shop: &Shop, sale: &Sale, threads: usize) -> Result<Run, Failure> {
+    let driver = Driver::new(shop, sale);
     let gate = Gate::default();
     let outcome = thread::scope(|scope| {
         let workers: io::Result<Vec<_>> = ring(threads).map(|ends| driver.start(scope, &gate, ends)).collect();
@@ -73,7 +86,9 @@ pub fn drive(engine: &Stockade, rows: &[Sku], sale: &Sale, threads: usize) -> Re
         collect(workers, started)
     });
     driver.bar.finish_and_clear();
-    outcome
+    let mut run = outcome?;
+    run.log.extend(driver.expired()?);
+    Ok(run)
 }
 
 /// Waits for all workers and merges their logs. A panic of the engine goes on here.
@@ -110,25 +125,25 @@ fn progress_bar(arrivals: usize) -> ProgressBar {
 
 /// What all threads share.
 struct Driver<'a> {
-    engine: &'a Stockade,
-    rows: &'a [Sku],
+    shop: &'a Shop,
     sale: &'a Sale,
     /// The lines of each order in the engine's terms, made before the clock starts.
     lines: Vec<Vec<(Sku, u32)>>,
     /// The next arrival to take.
     next: AtomicUsize,
+    pace: Pace<'a>,
     bar: ProgressBar,
 }
 
 impl<'a> Driver<'a> {
-    fn new(engine: &'a Stockade, rows: &'a [Sku], sale: &'a Sale) -> Self {
-        let in_engine = |lines: &Vec<Line>| lines.iter().map(|&(sku, units)| (rows[sku], units)).collect();
+    fn new(shop: &'a Shop, sale: &'a Sale) -> Self {
+        let in_engine = |lines: &Vec<Line>| lines.iter().map(|&(sku, units)| (shop.rows[sku], units)).collect();
         Driver {
-            engine,
-            rows,
+            shop,
             sale,
             lines: sale.orders.iter().map(|order| in_engine(&order.lines)).collect(),
             next: AtomicUsize::new(0),
+            pace: Pace::new(sale.timetable.as_ref(), &shop.clock),
             bar: progress_bar(sale.arrivals.len()),
         }
     }
@@ -156,6 +171,7 @@ impl<'a> Driver<'a> {
         let mut log = Vec::new();
         let mut position = 0;
         while let Some(arrival) = self.take(&mut position) {
+            let _turn = self.pace.begin(position);
             if let Arrival::OrderTwice(number) = arrival {
                 // A full inbox is emptied by a thread that may itself be waiting, perhaps for this one.
                 while let Err(TrySendError::Full(_)) = next.try_send(number) {
@@ -188,6 +204,7 @@ impl<'a> Driver<'a> {
         match arrival {
             Arrival::Order(number) | Arrival::OrderTwice(number) => Ok((number, self.reserve(number)?)),
             Arrival::Cancel(number) => Ok((number, self.cancel(number)?)),
+            Arrival::Pay(number) => Ok((number, self.pay(number)?)),
             Arrival::Return(number) => Ok((number, self.restock(number)?)),
         }
     }
@@ -205,7 +222,12 @@ impl<'a> Driver<'a> {
 
     fn reserve(&self, number: usize) -> Result<Told, Failure> {
         let id = &self.sale.orders[number].id;
-        match self.engine.reserve(id, &self.lines[number]) {
+        let lines = &self.lines[number];
+        let answer = match &self.sale.timetable {
+            Some(timetable) => self.shop.engine.reserve_for(id, lines, timetable.hold_ms),
+            None => self.shop.engine.reserve(id, lines),
+        };
+        match answer {
             Ok(Reserved::New(_)) => Ok(Told::New),
             Ok(Reserved::Replayed(_)) => Ok(Told::Replayed),
             Err(ReserveError::Insufficient { .. }) => Ok(Told::Refused),
@@ -217,16 +239,44 @@ impl<'a> Driver<'a> {
 
     fn cancel(&self, number: usize) -> Result<Told, Failure> {
         let id = &self.sale.orders[number].id;
-        match self.engine.cancel(id) {
+        match self.shop.engine.cancel(id) {
             Ok(Cancelled::Released { .. }) => Ok(Told::Released),
             Ok(Cancelled::Already | Cancelled::Unknown) => Ok(Told::NotCancelled),
             Err(error) => Err(Failure::Unsound(format!("order {id:?}: {error}"))),
         }
     }
 
+    fn pay(&self, number: usize) -> Result<Told, Failure> {
+        let id = &self.sale.orders[number].id;
+        match self.shop.engine.pay_or_reserve_again(id) {
+            Ok(PaidLate::InTime { .. }) => Ok(Told::PaidInTime),
+            Ok(PaidLate::Again { .. }) => Ok(Told::PaidAgain),
+            Ok(PaidLate::Already { .. }) => Err(Failure::Unsound(format!("order {id:?}: paid for before it was"))),
+            Err(PayAgainError::Insufficient { .. }) => Ok(Told::PaidLost),
+            Err(PayAgainError::UnknownOrder | PayAgainError::InvalidState { .. }) => Ok(Told::NotPaid),
+            Err(error) => Err(Failure::Unsound(format!("order {id:?}: {error}"))),
+        }
+    }
+
+    /// Whose holds have ended without a payment, as their customers would be told. Asked for only now: until then nobody has
+    /// looked after dead holds but those who needed their units.
+    fn expired(&self) -> Result<Vec<Entry>, Failure> {
+        if self.sale.timetable.is_none() {
+            return Ok(Vec::new());
+        }
+        let numbers: HashMap<&str, usize> =
+            self.sale.orders.iter().enumerate().map(|(number, order)| (order.id.as_str(), number)).collect();
+        let expired = self.shop.engine.expire_due(usize::MAX).into_iter().map(|id| {
+            let number = numbers.get(id.as_str()).copied();
+            let number = number.ok_or_else(|| Failure::Unsound(format!("order {id:?} expired, and nobody sent it")))?;
+            Ok(Entry { position: self.sale.arrivals.len(), number, told: Told::Expired })
+        });
+        expired.collect()
+    }
+
     fn restock(&self, number: usize) -> Result<Told, Failure> {
         for &(sku, units) in &self.sale.returns[number] {
-            let restocked = self.engine.restock(self.rows[sku], units.into());
+            let restocked = self.shop.engine.restock(self.shop.rows[sku], units.into());
             restocked.map_err(|error| Failure::Unsound(format!("SKU {:?}: {error}", self.sale.skus.names()[sku])))?;
         }
         Ok(Told::Returned)
@@ -237,8 +287,7 @@ impl<'a> Driver<'a> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::replay::sale::Order;
-    use crate::replay::stock;
+    use crate::replay::sale::{Order, Timetable};
 
     impl Entry {
         pub fn for_tests(number: usize, told: Told) -> Self {
@@ -256,8 +305,7 @@ mod tests {
     }
 
     fn log(sale: &Sale, stock: u64, threads: usize) -> Vec<Entry> {
-        let (engine, rows) = stock::open(&sale.skus, &[stock]).unwrap();
-        drive(&engine, &rows, sale, threads).unwrap().log
+        drive(&Shop::open(&sale.skus, &[stock]).unwrap(), sale, threads).unwrap().log
     }
 
     fn told(log: &[Entry]) -> Vec<(usize, Told)> {
@@ -310,7 +358,41 @@ mod tests {
     #[test]
     fn what_the_engine_cannot_answer_stops_the_run() {
         let sale = sale(&[1, 0, 1], &[Arrival::Order(0), Arrival::Order(1), Arrival::Order(2)]);
-        let (engine, rows) = stock::open(&sale.skus, &[5]).unwrap();
-        assert!(matches!(drive(&engine, &rows, &sale, 2), Err(Failure::Unsound(_))));
+        let shop = Shop::open(&sale.skus, &[5]).unwrap();
+        assert!(matches!(drive(&shop, &sale, 2), Err(Failure::Unsound(_))));
+    }
+
+    /// The first never pays, the second is late, and the third has the unit of the first by then.
+    #[test]
+    fn holds_end_by_the_timetable() {
+        use Arrival::{Order, Pay};
+        let arrivals = [Order(0), Pay(0), Order(1), Order(2), Order(3), Pay(2), Order(3), Pay(1), Pay(3), Order(4)];
+        for in_step in [false, true] {
+            let times = vec![0, 1, 2, 11, 11, 20, 21, 22, 23, 31];
+            let mut sale = sale(&[1, 1, 1, 1, 1], &arrivals);
+            sale.timetable = Some(Timetable { hold_ms: 10, times, in_step });
+            let wanted = [
+                (0, Told::New),
+                (0, Told::PaidInTime),
+                (1, Told::New),
+                (2, Told::Refused),
+                (3, Told::Refused),
+                (2, Told::NotPaid),
+                (3, Told::New),
+                (1, Told::PaidLost),
+                (3, Told::PaidInTime),
+                (4, Told::Refused),
+                (1, Told::Expired),
+            ];
+            assert_eq!(told(&log(&sale, 2, 1)), wanted);
+        }
+    }
+
+    #[test]
+    fn a_failure_in_step_keeps_nobody_waiting() {
+        let mut sale = sale(&[1, 0, 1], &[Arrival::Order(0), Arrival::Order(1), Arrival::Order(2)]);
+        sale.timetable = Some(Timetable { hold_ms: 10, times: vec![0, 1, 2], in_step: true });
+        let shop = Shop::open(&sale.skus, &[5]).unwrap();
+        assert!(matches!(drive(&shop, &sale, 3), Err(Failure::Unsound(_))));
     }
 }

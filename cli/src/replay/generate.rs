@@ -52,7 +52,7 @@ pub struct SaleOptions {
 
     /// Another seed makes another sale of the same kind.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "files")]
-    seed: u64,
+    pub seed: u64,
 }
 
 /// Negative numbers get here, too, so that they are told what a share is and not that -1 is no option.
@@ -143,7 +143,7 @@ mod tests {
             match arrival {
                 Arrival::Order(number) | Arrival::OrderTwice(number) => arrived[number] = true,
                 Arrival::Cancel(number) => assert!(arrived[number]),
-                Arrival::Return(_) => panic!("the sale has no returns"),
+                Arrival::Pay(_) | Arrival::Return(_) => panic!("the sale has neither"),
             }
         }
         assert!(arrived.into_iter().all(|arrived| arrived));

@@ -7,6 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args};
 use regex::Regex;
 
+use super::buyers::HoldOptions;
 use super::generate::SaleOptions;
 use super::stock::{Share, Source};
 use crate::output::Format;
@@ -23,14 +24,18 @@ use crate::output::Format;
 Examples:
   stockade replay
   stockade replay --orders 5000000 --hot 0.9 --threads 8
+  stockade replay --hold 60000 --pay-share 0.8 --late-share 0.3
   stockade replay sale.csv --stock stock.csv --write-decisions told.csv
   stockade replay days/ --order-column InvoiceNo --sku-column StockCode \\
       --quantity-column Quantity --sku-pattern '[0-9]{5}[A-Za-z]{0,2}' \\
       --return-prefix C --stock-share 0.5 --format json
+  stockade replay rescues.csv --order-column mint --time-column timestamp \\
+      --stock-share 0.5 --hold 600000 --pay-share 0.75 --late-share 0
 
 Exit status:
   0  everything adds up
-  1  somebody was told yes twice, or the books do not add up
+  1  somebody was told yes twice, or refused while a unit was free (with
+     --time-column), or the books do not add up
   2  bad input; the message names file, line and what to do"
 )]
 pub struct Options {
@@ -82,6 +87,9 @@ pub struct Options {
     pub(super) rules: Rules,
 
     #[command(flatten)]
+    pub(super) holds: HoldOptions,
+
+    #[command(flatten)]
     pub(super) sale: SaleOptions,
 }
 
@@ -108,6 +116,15 @@ pub struct Rules {
     /// An id with this prefix is a return: its lines with negative quantity put that much back.
     #[arg(long, value_name = "C", value_parser = NonEmptyStringValueParser::new(), requires = "files")]
     return_prefix: Option<String>,
+
+    /// Column with the time of an order, in UTC like 2021-03-12T17:46:56Z, never earlier than in the row before.
+    ///
+    /// Each row is then an order of one unit of the SKU "item"; only this column and that of the order id are read. Holds
+    /// end by these times: orders of the same time are shared by the threads, and the clock moves on when all of them
+    /// have been answered. So it is known which holds were dead when somebody was refused, and that is checked.
+    #[arg(long, value_name = "NAME", requires_all = ["files", "hold"],
+          conflicts_with_all = ["sku_column", "quantity_column", "sku_pattern", "return_prefix"])]
+    pub time_column: Option<String>,
 }
 
 impl Rules {
@@ -148,11 +165,12 @@ impl Options {
 
     /// What this run is, in a line.
     pub fn title(&self) -> String {
-        match self.files.as_slice() {
+        let what = match self.files.as_slice() {
             [] => self.sale.title(),
             [file] => format!("replay of {}", file.display()),
             [first, more @ ..] => format!("replay of {} and {} more", first.display(), more.len()),
-        }
+        };
+        what + &self.holds.title()
     }
 }
 
@@ -169,6 +187,7 @@ mod tests {
                 quantity_column: "quantity".into(),
                 sku_pattern: None,
                 return_prefix: None,
+                time_column: None,
             }
         }
     }

@@ -77,6 +77,12 @@ pub enum Problem {
     SumTooLarge(String),
     #[error("this is the order's SKU number {}; it may have {max}, split the order", MAX_LINES + 1, max = MAX_LINES)]
     TooManySkus,
+    #[error("{:?} is no time in UTC; write it like 2021-03-12T17:46:56Z", short(.0))]
+    NoTime(String),
+    #[error("{:?} is earlier than the time of a row before; sort the rows by time", short(.0))]
+    TimeGoesBack(String),
+    #[error("{:?} is more than 100 years after the first row; correct it, or leave the row out", short(.0))]
+    TooLate(String),
     #[error("SKU {sku:?} was on line {first_line} already; keep one of the two")]
     StockTwice { sku: String, first_line: u64 },
 }

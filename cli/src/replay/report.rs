@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde::Serialize;
 use stockade::Audit;
 
+use super::by_clock::ByClock;
 use super::sale::{Conflict, LineCounts, Sale};
-use super::tally::{Tally, Units};
+use super::tally::{Holds, Tally, Units};
 use crate::failure::Failure;
 use crate::output::{self, Format, thousands};
 
@@ -16,11 +17,15 @@ pub struct Report<'a> {
     orders: Orders,
     returns: Returns,
     cancels: Cancels,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holds: Option<Holds>,
     units: Units,
     skus: usize,
     skus_sold_out: usize,
     lines: &'a LineCounts,
     told_yes_twice: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused_while_free: Option<u64>,
     conserved: bool,
     threads: usize,
     elapsed_s: f64,
@@ -53,8 +58,16 @@ struct Cancels {
 
 impl<'a> Report<'a> {
     /// Puts the figures together.
-    pub fn new(sale: &'a Sale, tally: &Tally, audit: &Audit, threads: usize, elapsed: Duration) -> Self {
+    pub fn new(
+        sale: &'a Sale,
+        tally: &Tally,
+        by_clock: Option<ByClock>,
+        audit: &Audit,
+        threads: usize,
+        elapsed: Duration,
+    ) -> Self {
         let elapsed_s = elapsed.as_secs_f64();
+        let promised_twice = by_clock.as_ref().map_or(0, |by_clock| by_clock.promised_twice);
         Report {
             orders: Orders {
                 accepted: tally.accepted,
@@ -66,11 +79,13 @@ impl<'a> Report<'a> {
             },
             returns: Returns { applied: tally.returned, empty: sale.empty_returns },
             cancels: Cancels { applied: tally.cancelled, without_effect: tally.not_cancelled },
+            holds: sale.timetable.is_some().then(|| tally.holds.clone()),
             units: tally.total(),
             skus: tally.units.len(),
             skus_sold_out: tally.units.iter().filter(|units| units.available == 0).count(),
             lines: &sale.lines,
-            told_yes_twice: tally.told_yes_twice(),
+            told_yes_twice: tally.told_yes_twice().max(promised_twice),
+            refused_while_free: by_clock.map(|by_clock| by_clock.refused_while_free),
             conserved: tally.conserved(audit),
             threads,
             elapsed_s,
@@ -87,11 +102,15 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// An error if somebody was told yes twice or the books do not add up.
+    /// An error if somebody was told yes twice, or no without a reason, or the books do not add up.
     pub fn verdict(&self) -> Result<(), Failure> {
         if self.told_yes_twice > 0 {
             let times = thousands(self.told_yes_twice);
             return Err(Failure::Unsound(format!("told yes {times} times too often")));
+        }
+        if let Some(times @ 1..) = self.refused_while_free {
+            let times = thousands(times);
+            return Err(Failure::Unsound(format!("refused {times} times while a unit was free or its hold dead")));
         }
         if !self.conserved {
             return Err(Failure::Unsound("the books do not add up: units were lost or made up".into()));
@@ -111,17 +130,19 @@ impl<'a> Report<'a> {
         };
         format!(
             "{title}\n\n{table}\n{threads}, {elapsed:.1?}, {rate} reserves per second\n\n\
-             TOLD YES TWICE: {twice}\nCONSERVED: {conserved}\n",
+             TOLD YES TWICE: {twice}\n{refused}CONSERVED: {conserved}\n",
             threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) },
             elapsed = Duration::from_secs_f64(self.elapsed_s),
             rate = thousands(self.reserves_per_s as u64),
             twice = self.told_yes_twice,
+            refused =
+                self.refused_while_free.map_or_else(String::new, |times| format!("REFUSED WHILE FREE: {times}\n")),
         )
     }
 
     fn rows(&self) -> Vec<Row> {
         let Report { orders, returns, cancels, units, lines, .. } = self;
-        vec![
+        let mut rows = vec![
             Row::always("orders", "accepted", orders.accepted, "yes, and took the stock"),
             Row::always("orders", "refused", orders.refused, "no, the stock was short"),
             Row::not_0("orders", "replayed", orders.replayed, "sent again, told yes again, took nothing"),
@@ -132,6 +153,9 @@ impl<'a> Report<'a> {
             Row::not_0("cancels", "without effect", cancels.without_effect, "there was nothing to cancel"),
             Row::not_0("returns", "applied", returns.applied, "goods put back"),
             Row::not_0("returns", "empty", returns.empty, "nothing left after skipping lines"),
+        ];
+        rows.extend(self.holds.iter().flat_map(Row::of_holds));
+        rows.extend([
             Row::always("units", "initial", units.initial, ""),
             Row::always("units", "+ returned", units.returned, ""),
             Row::always("units", "- sold", units.sold, "promised and not given back"),
@@ -141,7 +165,8 @@ impl<'a> Report<'a> {
             Row::always("lines", "all", lines.read, ""),
             Row::not_0("lines", "skipped: SKU", lines.skipped_sku, "does not match the pattern"),
             Row::not_0("lines", "skipped: quantity", lines.skipped_quantity, "wrong sign for an order or a return"),
-        ]
+        ]);
+        rows
     }
 }
 
@@ -164,6 +189,17 @@ impl Row {
         Row { always: false, ..Row::always(about, label, figure, note) }
     }
 
+    fn of_holds(holds: &Holds) -> [Row; 6] {
+        [
+            Row::always("holds", "paid in time", holds.paid_in_time, ""),
+            Row::always("holds", "expired", holds.expired, "the deadline came before the payment; of these:"),
+            Row::always("holds", "  late, again", holds.paid_late_taken_again, "paid late, and the units taken again"),
+            Row::always("holds", "  late, lost", holds.paid_late_lost, "paid late, and the units were gone"),
+            Row::not_0("holds", "without effect", holds.paid_without_effect, "cancelled before the payment came"),
+            Row::always("holds", "open", holds.open, "neither paid nor expired when the sale closed"),
+        ]
+    }
+
     fn text(&self, first_of_group: bool) -> String {
         let Row { about, label, figure, note, .. } = self;
         let about = if first_of_group { about } else { "" };
@@ -177,18 +213,24 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::replay::drive::{Entry, Told};
-    use crate::replay::sale::Order;
+    use crate::replay::sale::{Order, Timetable};
 
     const TIME: Duration = Duration::from_millis(500);
 
     /// The report on an order of 2 units of one SKU, of which there are 2 at first.
     fn report(told: &[Told], available: u64) -> (String, String, Option<String>) {
-        let sale = Sale { orders: vec![Order { id: "1".into(), lines: vec![(0, 2)] }], ..Sale::default() };
+        report_by_clock(told, available, None)
+    }
+
+    /// The same of a sale of holds, if it has been judged by the clock.
+    fn report_by_clock(told: &[Told], available: u64, by_clock: Option<ByClock>) -> (String, String, Option<String>) {
+        let mut sale = Sale { orders: vec![Order { id: "1".into(), lines: vec![(0, 2)] }], ..Sale::default() };
+        sale.timetable = by_clock.is_some().then(|| Timetable { hold_ms: 10, times: vec![0], in_step: true });
         let log: Vec<_> = told.iter().map(|&told| Entry::for_tests(0, told)).collect();
         let tally = Tally::new(&sale, &[2], &[available], &log);
         let mut audit = Audit::default();
         audit.rows = 1;
-        let report = Report::new(&sale, &tally, &audit, 2, TIME);
+        let report = Report::new(&sale, &tally, by_clock, &audit, 2, TIME);
         let show = |format| report.show(format, "title").unwrap();
         (show(Format::Text), show(Format::Json), report.verdict().err().map(|failure| failure.to_string()))
     }
@@ -201,7 +243,9 @@ mod tests {
             text.contains("\n2 threads, 500.0ms, 4 reserves per second\n\nTOLD YES TWICE: 0\nCONSERVED: yes"),
             "{text}"
         );
-        assert!(!text.contains("returns"), "rows of 0 are left out: {text}");
+        for absent in ["returns", "holds", "REFUSED"] {
+            assert!(!text.contains(absent), "what there was none of is left out: {text}");
+        }
         assert!(json.contains("\"told_yes_twice\": 0,\n  \"conserved\": true"), "{json}");
         assert_eq!(verdict, None);
     }
@@ -223,9 +267,34 @@ mod tests {
     }
 
     #[test]
+    fn holds_have_their_rows() {
+        let told = [Told::New, Told::PaidAgain];
+        let (text, json, verdict) = report_by_clock(&told, 0, Some(ByClock::default()));
+        assert!(text.contains("\n  holds    paid in time                   0\n           expired  "), "{text}");
+        assert!(text.contains("TOLD YES TWICE: 0\nREFUSED WHILE FREE: 0\nCONSERVED: yes"), "{text}");
+        assert!(
+            json.contains("\"paid_late_taken_again\": 1,") && json.contains("\"refused_while_free\": 0,"),
+            "{json}"
+        );
+        assert_eq!(verdict, None);
+    }
+
+    #[test]
+    fn what_the_clock_says_is_told_everywhere() {
+        let told = [Told::New, Told::PaidInTime];
+        let judged = |refused_while_free, promised_twice| Some(ByClock { refused_while_free, promised_twice });
+        let (text, _, verdict) = report_by_clock(&told, 0, judged(3, 0));
+        assert!(text.contains("REFUSED WHILE FREE: 3\n"), "{text}");
+        assert_eq!(verdict.unwrap(), "refused 3 times while a unit was free or its hold dead");
+        let (text, _, verdict) = report_by_clock(&told, 0, judged(0, 2));
+        assert!(text.contains("TOLD YES TWICE: 2\n"), "{text}");
+        assert_eq!(verdict.unwrap(), "told yes 2 times too often");
+    }
+
+    #[test]
     fn a_run_that_took_no_time_has_no_rate() {
         let sale = Sale::default();
-        let report = Report::new(&sale, &Tally::default(), &Audit::default(), 1, Duration::ZERO);
+        let report = Report::new(&sale, &Tally::default(), None, &Audit::default(), 1, Duration::ZERO);
         assert_eq!(report.reserves_per_s, 0.0);
     }
 }

@@ -19,6 +19,8 @@ pub struct Sale {
     pub returns: Vec<Vec<Line>>,
     /// What happens, in order.
     pub arrivals: Vec<Arrival>,
+    /// When it happens, if orders are holds that end.
+    pub timetable: Option<Timetable>,
     /// Orders of which nothing was left after skipping lines.
     pub empty_orders: u64,
     /// Returns of which nothing was left after skipping lines.
@@ -47,8 +49,21 @@ pub enum Arrival {
     OrderTwice(usize),
     /// An order is cancelled.
     Cancel(usize),
+    /// A hold is paid for, in time or late.
+    Pay(usize),
     /// Goods come back.
     Return(usize),
+}
+
+/// The times of a sale whose orders are holds that end.
+#[derive(Debug)]
+pub struct Timetable {
+    /// How long a hold lives.
+    pub hold_ms: u64,
+    /// When each of [`Sale::arrivals`] comes.
+    pub times: Vec<u64>,
+    /// Whether the clock waits for the answers to all that came earlier before it moves on.
+    pub in_step: bool,
 }
 
 /// How many lines there were, and why some were left out.

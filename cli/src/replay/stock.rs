@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use stockade::{AddSkuError, MAX_UNITS, Sku, Stockade};
+use stockade::{AddSkuError, MAX_UNITS, ManualClock, Sku, Stockade};
 
 use super::csv_file::{self, Columns};
 use super::problem::{BadInput, Problem, check_key, parse_available};
@@ -55,22 +56,35 @@ fn check_room(sale: &Sale, initial: Vec<u128>) -> Result<Vec<u64>, Failure> {
     }
 }
 
-/// An engine with this stock, and its handle of each SKU by number.
-pub fn open(skus: &Skus, initial: &[u64]) -> Result<(Stockade, Vec<Sku>), Failure> {
-    let engine = Stockade::new();
-    let rows: Result<Vec<Sku>, AddSkuError> =
-        skus.names().iter().zip(initial).map(|(name, &units)| engine.add_sku(name, units)).collect();
-    match rows {
-        Ok(rows) => Ok((engine, rows)),
-        Err(AddSkuError::Full) => Err(Failure::EngineFull("SKUs")),
-        Err(error) => Err(Failure::Unsound(format!("the engine takes no stock: {error}"))),
-    }
+/// An engine with its stock.
+pub struct Shop {
+    pub engine: Stockade,
+    /// Its handle of each SKU by number.
+    pub rows: Vec<Sku>,
+    /// Its clock, which stands still until it is told to go on.
+    pub clock: Arc<ManualClock>,
 }
 
-/// What the engine has of each SKU now, by number.
-pub fn available(engine: &Stockade, rows: &[Sku]) -> Result<Vec<u64>, Failure> {
-    let stock = rows.iter().map(|row| engine.stock(row).map(|stock| stock.available));
-    stock.collect::<Result<_, _>>().map_err(|error| Failure::Unsound(format!("a row is gone: {error}")))
+impl Shop {
+    /// A shop that begins with these units.
+    pub fn open(skus: &Skus, initial: &[u64]) -> Result<Shop, Failure> {
+        let clock = Arc::new(ManualClock::default());
+        let engine = Stockade::builder().clock(Arc::clone(&clock)).build();
+        let engine = engine.map_err(|error| Failure::Unsound(format!("there is no engine: {error}")))?;
+        let rows: Result<Vec<Sku>, AddSkuError> =
+            skus.names().iter().zip(initial).map(|(name, &units)| engine.add_sku(name, units)).collect();
+        match rows {
+            Ok(rows) => Ok(Shop { engine, rows, clock }),
+            Err(AddSkuError::Full) => Err(Failure::EngineFull("SKUs")),
+            Err(error) => Err(Failure::Unsound(format!("the engine takes no stock: {error}"))),
+        }
+    }
+
+    /// What the engine has of each SKU now, by number.
+    pub fn available(&self) -> Result<Vec<u64>, Failure> {
+        let stock = self.rows.iter().map(|row| self.engine.stock(row).map(|stock| stock.available));
+        stock.collect::<Result<_, _>>().map_err(|error| Failure::Unsound(format!("a row is gone: {error}")))
+    }
 }
 
 /// A share such as 0.5, kept as a decimal: 0.29 of 100 is 29, which binary fractions would make 28.
@@ -83,6 +97,19 @@ pub struct Share {
 impl Share {
     /// One half.
     pub const HALF: Share = Share { parts: 1, of: 2 };
+
+    /// Reads a share of which there cannot be more than all.
+    pub fn part(text: &str) -> Result<Share, &'static str> {
+        let share = text.parse().ok().filter(|share: &Share| share.parts <= share.of);
+        share.ok_or("write a share from 0 to 1, such as 0.75, with at most 9 decimals")
+    }
+
+    /// Whether the share takes the n-th, counted from 1, if it takes its part evenly: with 0.75 not the first of four, but
+    /// the other three.
+    pub fn takes(self, n: usize) -> bool {
+        let n = n as u64;
+        self.of(n) > self.of(n - 1)
+    }
 
     /// This share of a sum, rounded down.
     fn of(self, sum: u64) -> u128 {
@@ -117,6 +144,15 @@ mod tests {
         assert_eq!([of("0.5", 7), of("0.29", 100), of("0", 9), of("1", 9), of("2.25", 4)], [3, 29, 0, 9, 9]);
         assert_eq!(Share::HALF.of(7), 3);
         assert!(of("999999999", u64::MAX) > u128::from(u64::MAX), "no wrapping");
+    }
+
+    #[test]
+    fn a_part_is_taken_evenly_and_is_at_most_all() {
+        let taken = |share: &str| (1..=8).filter(|&n| Share::part(share).unwrap().takes(n)).collect::<Vec<_>>();
+        assert_eq!(taken("0.75"), [2, 3, 4, 6, 7, 8]);
+        assert_eq!(taken("0.125"), [8]);
+        assert_eq!((taken("0").len(), taken("1").len(), taken("1.0").len()), (0, 8, 8));
+        assert!(["1.000000001", "2", "-0.1", "", "x"].map(Share::part).iter().all(Result::is_err));
     }
 
     #[test]

@@ -6,12 +6,14 @@
 //! as often as a caller was told "new" for it, and at least once if anybody was told "replayed"; its units
 //! count as given back at most once, when a caller was told "released". For each SKU the units promised and not
 //! given back must not exceed those that were there at the start or came back in returns, and no order may be
-//! "new" twice. Neither can hold if stock was sold twice *and kept*, whatever the engine's own books say, and
+//! "new" twice. A hold that expired counts as given back once the engine has said so, unless its payment was accepted.
+//! Neither can hold if stock was sold twice *and kept*, whatever the engine's own books say, and
 //! however the threads interleaved.
 //!
 //! The logs have no common clock. Units that were promised twice for a moment, one of the two promises having
 //! been cancelled before the end, are therefore not seen here; that needs the history checks of the engine's
-//! own tests. Nor is an order seen that was refused although stock was there.
+//! own tests. Nor is an order seen that was refused although stock was there. Both are seen in a sale by a file's own
+//! clock, by `by_clock`.
 
 use serde::Serialize;
 use stockade::Audit;
@@ -34,12 +36,31 @@ pub struct Tally {
     pub cancelled: u64,
     /// Cancels that found nothing to cancel.
     pub not_cancelled: u64,
+    /// What became of holds that end.
+    pub holds: Holds,
     /// Returns that are back in stock.
     pub returned: u64,
     /// Orders that were "new" once more than once.
     pub new_again: u64,
     /// By SKU.
     pub units: Vec<Units>,
+}
+
+/// What became of holds that end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Holds {
+    /// Paid for before their deadline.
+    pub paid_in_time: u64,
+    /// Reached their deadline without a payment.
+    pub expired: u64,
+    /// Of those: paid for late, and the units were taken again.
+    pub paid_late_taken_again: u64,
+    /// Of those: paid for late, but the units were gone.
+    pub paid_late_lost: u64,
+    /// Cancelled before the payment came.
+    pub paid_without_effect: u64,
+    /// Neither paid for nor at their end when the sale closed.
+    pub open: u64,
 }
 
 /// Units of one SKU, or of all.
@@ -68,6 +89,20 @@ struct OrderTold {
     new: i64,
     replayed: bool,
     released: bool,
+    paid: bool,
+    not_paid: bool,
+    expired: bool,
+}
+
+impl OrderTold {
+    fn promised(self) -> i64 {
+        self.new.max(self.replayed.into())
+    }
+
+    /// A hold that has been paid for does not end, whatever is said about it.
+    fn gave_back(self) -> bool {
+        self.released || self.expired && !self.paid
+    }
 }
 
 impl Tally {
@@ -81,11 +116,13 @@ impl Tally {
             tally.count(sale, &mut orders, number, told);
         }
         for (order, told) in sale.orders.iter().zip(&orders) {
-            let promised = told.new.max(told.replayed.into());
             for &(sku, units) in &order.lines {
-                tally.units[sku].sold += (promised - i64::from(told.released)) * i64::from(units);
+                tally.units[sku].sold += (told.promised() - i64::from(told.gave_back())) * i64::from(units);
             }
             tally.new_again += (told.new - 1).max(0).unsigned_abs();
+            let promised = told.promised() > 0;
+            tally.holds.open += u64::from(promised && !told.paid && !told.gave_back());
+            tally.holds.paid_without_effect += u64::from(promised && told.not_paid);
         }
         tally
     }
@@ -107,6 +144,21 @@ impl Tally {
                 orders[number].released = true;
             }
             Told::NotCancelled => self.not_cancelled += 1,
+            Told::PaidInTime => {
+                self.holds.paid_in_time += 1;
+                orders[number].paid = true;
+            }
+            Told::PaidAgain => {
+                self.holds.expired += 1;
+                self.holds.paid_late_taken_again += 1;
+                orders[number].paid = true;
+            }
+            Told::PaidLost => self.holds.paid_late_lost += 1,
+            Told::NotPaid => orders[number].not_paid = true,
+            Told::Expired => {
+                self.holds.expired += 1;
+                orders[number].expired = true;
+            }
             Told::Returned => {
                 self.returned += 1;
                 for &(sku, units) in &sale.returns[number] {
@@ -192,6 +244,7 @@ mod tests {
             cancelled: 1,
             not_cancelled: 1,
             returned: 1,
+            holds: Holds { open: 1, ..Holds::default() },
             new_again: 0,
             units: vec![
                 Units { initial: 1, sold: 1, returned: 1, available: 1 },
@@ -234,6 +287,37 @@ mod tests {
     fn stock_that_came_back_twice_is_seen_when_it_is_sold_again() {
         let told = [(0, Told::New), (0, Told::Released), (0, Told::Released), (1, Told::New), (2, Told::New)];
         assert_eq!(told_yes_twice([1, 2], &told), 1);
+    }
+
+    #[test]
+    fn what_became_of_each_hold() {
+        let told = [
+            (0, Told::New),
+            (0, Told::PaidInTime),
+            (1, Told::New),
+            (1, Told::PaidAgain),
+            (2, Told::New),
+            (2, Told::PaidLost),
+            (2, Told::Expired),
+        ];
+        let wanted =
+            Holds { paid_in_time: 1, expired: 2, paid_late_taken_again: 1, paid_late_lost: 1, ..Holds::default() };
+        let books = tally([2, 2], [0, 2], &told);
+        assert_eq!((&books.holds, books.told_yes_twice()), (&wanted, 0));
+        assert!(books.conserved(&audit()));
+
+        let cancelled = tally([1, 2], [1, 2], &[(0, Told::New), (0, Told::Released), (0, Told::NotPaid)]);
+        assert_eq!(cancelled.holds, Holds { paid_without_effect: 1, ..Holds::default() });
+        let refused = tally([0, 0], [0, 0], &[(0, Told::Refused), (0, Told::NotPaid)]);
+        assert_eq!(refused.holds, Holds::default());
+    }
+
+    #[test]
+    fn a_dead_hold_makes_room_and_one_that_was_paid_for_does_not() {
+        let dead = [(0, Told::New), (1, Told::New), (0, Told::Expired)];
+        assert_eq!(told_yes_twice([1, 0], &dead), 0);
+        assert_eq!(told_yes_twice([1, 0], &[&dead[..], &[(0, Told::PaidInTime)]].concat()), 1);
+        assert_eq!(told_yes_twice([1, 0], &[&dead[..2], &[(0, Told::PaidAgain)]].concat()), 1);
     }
 
     #[test]
