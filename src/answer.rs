@@ -19,7 +19,8 @@ pub enum State {
     Paid,
     /// The units have left. Nothing follows.
     Fulfilled,
-    /// Holds nothing, and never will again. Nothing follows.
+    /// Holds nothing. Nothing follows, but that an order whose hold expired may still be paid for with
+    /// [`pay_or_reserve_again`](crate::Stockade::pay_or_reserve_again).
     Cancelled,
 }
 
@@ -33,7 +34,7 @@ impl State {
         matches!(self, State::InventoryReserved | State::Paid)
     }
 
-    /// Whether an order may ever go from this state to `to`.
+    /// Whether an order may ever go from this state to `to` by [`transition`](crate::Stockade::transition).
     ///
     /// ```
     /// use stockade::State;

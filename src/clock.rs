@@ -7,7 +7,8 @@ use crate::sync::{Class, Word};
 
 /// Tells the time to an engine: milliseconds since an instant of its own choice. It must never go back.
 ///
-/// Each verb that needs to know the time reads it once, and judges every deadline by that reading.
+/// A verb that needs to know the time reads it once, and judges its order's deadline by that reading. Before it says how many
+/// units a row has, or that they are too few, it reads it again, after the row: what died meanwhile counts as free.
 pub trait Clock: Send + Sync {
     /// Milliseconds since this clock's beginning; at most 2^42 of them (139 years) make a difference.
     fn now_ms(&self) -> u64;

@@ -4,8 +4,8 @@
 //! more; the order is released, like any that is cancelled; the entry in [`Timers`](crate::timers::Timers) is taken out. A
 //! payment that came in time decides like a cancel does, by one exchange of the order's state.
 //!
-//! Nobody is refused while a dead hold covers what he lacks: who finds a row short looks for dead holds on it, and then
-//! whether the row is still the same. A hold is in the set before it is in the row, and leaves the set after it has
+//! Nobody is refused while a dead hold covers what he lacks: who finds a row short reads the clock, looks for holds on it
+//! that are dead by then, and then whether the row is still the same. A hold is in the set before it is in the row, and leaves the set after it has
 //! left the row, so there was an instant at which the row was short and nothing in it was dead.
 
 use crate::CancelReason;
@@ -23,17 +23,21 @@ impl Protocol {
     /// Lets go of an order's hold if it is dead. True: it was, or the order has changed; look again. Lock-free.
     pub(crate) fn let_go_if_dead(&self, found: Found, moment: &Moment<'_>) -> bool {
         let Found { slot, word } = found;
-        if word.phase() != Phase::Reserved {
+        if !matches!(word.phase(), Phase::Reserved | Phase::Releasing) {
             return false;
         }
         let Some(deadline) = self.records.deadline(slot).filter(|it| it.ends_ms() != NEVER) else {
             return false;
         };
-        let is_dead = deadline.tag() != word.tag() || deadline.has_come(moment.ms());
-        if is_dead {
-            self.expire(slot, word, deadline);
+        if !deadline.has_come(moment.ms()) {
+            return false;
         }
-        is_dead
+        match word.phase() {
+            // Somebody is at it, or cancels it. It shows as it was until that is decided, and dead holds must not show.
+            Phase::Releasing => self.help(found.op()),
+            _ => self.expire(slot, word, deadline),
+        }
+        true
     }
 
     /// Ends a hold whose deadline has come, unless it has changed.
@@ -48,10 +52,15 @@ impl Protocol {
 
     /// Lets go of the dead holds of a row, first deadline first, as long as `goes_on`; whether there was any. Lock-free: each
     /// hold is let go once, whoever does it.
-    pub(crate) fn let_go(&self, row: u32, moment: &Moment<'_>, goes_on: impl Fn() -> bool) -> bool {
+    pub(crate) fn let_go(&self, row: u32, goes_on: impl Fn() -> bool) -> bool {
+        if !self.timers.any() {
+            return false;
+        }
+        // Read now, and not when the verb began: the row was seen later than that, and so must its holds be judged.
+        let now_ms = self.timers.now_ms();
         let mut any = false;
-        while self.timers.any() && goes_on() {
-            let Some(entry) = self.timers.first_due(row, moment.ms()) else { break };
+        while goes_on() {
+            let Some(entry) = self.timers.first_due(row, now_ms) else { break };
             self.settle_entry(entry);
             self.timers.remove(entry);
             any = true;
@@ -61,18 +70,19 @@ impl Protocol {
 
     /// Lets go of dead holds until the row has enough for this line or has no more of them. Each gives back a unit at least,
     /// so they are never more than the units that are lacking.
-    pub(crate) fn let_go_for(&self, line: RowLine, moment: &Moment<'_>) -> bool {
-        self.let_go(line.row, moment, || self.read(line.row).available() < u64::from(line.quantity))
+    pub(crate) fn let_go_for(&self, line: RowLine) -> bool {
+        self.let_go(line.row, || self.read(line.row).available() < u64::from(line.quantity))
     }
 
     /// The row at one instant at which no hold in it was dead. Lock-free.
-    pub(crate) fn read_live(&self, row: u32, moment: &Moment<'_>) -> RowWord {
+    pub(crate) fn read_live(&self, row: u32) -> RowWord {
         loop {
             let seen = self.read(row);
             if !self.timers.any() {
                 return seen;
             }
-            let let_go = self.let_go(row, moment, || true);
+            // The clock is read between the two readings of the row: if those are one, that is the instant.
+            let let_go = self.let_go(row, || true);
             if !let_go && self.read(row).version() == seen.version() {
                 return seen;
             }
@@ -134,7 +144,7 @@ impl Protocol {
         let rows: Vec<u32> = self.records.lines(op.slot).map(|line| line.row).collect();
         // Otherwise it is decided, and what was read may be another order's.
         if self.records.get(op.slot).state() == busy && deadline.tag() == op.tag {
-            self.timers.enter(op, deadline.ends_ms(), self.timers.moment().ms(), rows.into_iter());
+            self.timers.enter(op, deadline.ends_ms(), self.timers.now_ms(), rows.into_iter());
             step(Step::HoldEntered);
         }
     }

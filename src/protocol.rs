@@ -34,7 +34,7 @@ use crate::row::{Op, Row, RowWord};
 use crate::rows::Rows;
 use crate::state::{Effect, OrderWord, Phase};
 use crate::stats::{Event, Tally};
-use crate::timers::{Moment, Timers};
+use crate::timers::Timers;
 use crate::{CancelReason, Stock};
 
 /// Rows, orders, and what happens between them; who names them is the engine's affair.
@@ -304,12 +304,12 @@ impl Protocol {
 
     /// Whether the rows can serve these lines, and what they were. It changes nothing but that it lets go of dead holds on a
     /// row that is short. Lock-free.
-    pub(crate) fn look(&self, lines: &RowLines, moment: &Moment<'_>) -> (Look, PerLine<RowWord>) {
+    pub(crate) fn look(&self, lines: &RowLines) -> (Look, PerLine<RowWord>) {
         loop {
             let (look, seen) = self.look_once(lines);
             let Look::Short(short) = &look else { return (look, seen) };
             step(Step::ShortRowSeen);
-            if short.iter().fold(false, |any, (line, _)| self.let_go_for(*line, moment) || any) {
+            if short.iter().fold(false, |any, (line, _)| self.let_go_for(*line) || any) {
                 continue;
             }
             // The same version twice: the row did not change in between. All rows so: there was one instant

@@ -61,8 +61,13 @@ impl Timers {
         self.entered.load() > 0
     }
 
+    pub(crate) fn now_ms(&self) -> u64 {
+        // A clock that says more than can be written stands still there: what never ends must not end.
+        self.clock.now_ms().min(NEVER - 2)
+    }
+
     pub(crate) fn moment(&self) -> Moment<'_> {
-        Moment { clock: &*self.clock, read: std::cell::Cell::new(None) }
+        Moment { timers: self, read: std::cell::Cell::new(None) }
     }
 
     /// When a hold ends that began at `since_ms` and is to live `ttl_ms` from `now_ms` on. Late enough, it never does.
@@ -112,17 +117,16 @@ impl Timers {
     }
 }
 
-/// The instant by which one verb judges every deadline: its one reading of the clock, when it first needs it.
+/// The instant by which one verb judges its own order's deadline: its one reading of the clock, when it first needs it.
 pub(crate) struct Moment<'a> {
-    clock: &'a dyn Clock,
+    timers: &'a Timers,
     read: std::cell::Cell<Option<u64>>,
 }
 
 impl Moment<'_> {
     pub(crate) fn ms(&self) -> u64 {
         self.read.get().unwrap_or_else(|| {
-            // A clock that says more than can be written stands still there: what never ends must not end.
-            let now_ms = self.clock.now_ms().min(NEVER - 2);
+            let now_ms = self.timers.now_ms();
             self.read.set(Some(now_ms));
             now_ms
         })

@@ -82,8 +82,7 @@ impl Stockade {
     /// ```
     pub fn audit(&self) -> Audit {
         let rows = self.row_numbers();
-        let moment = self.protocol.timers.moment();
-        rows.iter().for_each(|row| _ = self.protocol.let_go(*row, &moment, || true));
+        rows.iter().for_each(|row| _ = self.protocol.let_go(*row, || true));
         let before: Vec<Option<Account>> = rows.iter().map(|row| self.account(*row)).collect();
         let promised = self.promised();
         let mut audit = Audit { rows: rows.len(), ..Audit::default() };
@@ -120,7 +119,7 @@ impl Stockade {
     /// ```
     pub fn balance(&self, sku: impl SkuRef) -> Result<Balance, BalanceError> {
         let row = sku.row(self)?;
-        self.protocol.let_go(row, &self.protocol.timers.moment(), || true);
+        self.protocol.let_go(row, || true);
         let before = self.account(row);
         let promised = self.promised().get(&row).copied().unwrap_or_default();
         let account = self.unmoved(row, before);

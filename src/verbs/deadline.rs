@@ -118,7 +118,8 @@ impl Stockade {
 
     /// For a payment that may come late. A live hold is marked as paid, as by [`pay`](Stockade::pay). If the hold has expired
     /// and its units are still free, they are taken again and the order is PAID, in one instant. Otherwise the order stays as it
-    /// is, and the payment must be returned. This is the verb for a payment provider's callback:
+    /// is, and the payment must be returned. (A `cancel` of an order that has expired has no effect, so this verb has.) This is
+    /// the verb for a payment provider's callback:
     ///
     /// ```
     /// # use stockade::{PaidLate, PayAgainError, Stockade};
@@ -160,7 +161,7 @@ impl Stockade {
                 }
                 Some(state @ (State::Paid | State::Fulfilled)) => return Ok(PaidLate::Already { state }),
                 Some(_) if found.word.is_expired() => {
-                    if let Some(version) = self.revive(found, &moment)? {
+                    if let Some(version) = self.revive(found)? {
                         return Ok(PaidLate::Again { version });
                     }
                 }
@@ -171,11 +172,11 @@ impl Stockade {
     }
 
     /// One attempt to take an expired order's units again; the version it then has. `None`: something moved, try again.
-    fn revive(&self, found: Found, moment: &Moment<'_>) -> Result<Option<u64>, PayAgainError> {
+    fn revive(&self, found: Found) -> Result<Option<u64>, PayAgainError> {
         let Found { slot, word } = found;
         let order = self.protocol.records.get(slot);
         let lines: RowLines = self.protocol.records.lines(slot).collect();
-        let seen = match self.look(&lines, moment) {
+        let seen = match self.look(&lines) {
             Ok(seen) => seen,
             // Still expired, so it held nothing at the instant of the shortage either.
             Err(refusal) => return if order.state() == word { Err(refusal.into()) } else { Ok(None) },

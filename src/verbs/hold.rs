@@ -62,10 +62,17 @@ impl Hold<'_> {
     ///
     /// # Errors
     ///
-    /// [`HoldClosed`] if somebody cancelled the order meanwhile: then there is nothing to keep.
+    /// [`HoldClosed`] if somebody cancelled the order meanwhile, or if it has a deadline and that has come: then there is
+    /// nothing to keep.
     pub fn keep(mut self) -> Result<Reservation, HoldClosed> {
         self.gives_back = false;
-        match self.word().shown() {
+        let protocol = &self.engine.protocol;
+        let moment = protocol.timers.moment();
+        let mut word = self.word();
+        while protocol.let_go_if_dead(Found { slot: self.op.slot, word }, &moment) {
+            word = self.word();
+        }
+        match word.shown() {
             Some(State::Cancelled) | None => Err(HoldClosed { state: State::Cancelled }),
             Some(_) => Ok(self.reserved.reservation()),
         }

@@ -9,7 +9,6 @@ use crate::record::Deadline;
 use crate::request::{PerLine, RowLines, check_key};
 use crate::row::{Op, RowWord};
 use crate::state::{OrderWord, Phase};
-use crate::timers::Moment;
 use crate::{CreateError, Created, Invalid, Reservation, ReserveError, Reserved, SkuRef, State, Stockade};
 
 impl Stockade {
@@ -197,12 +196,12 @@ impl Stockade {
                     if found.word.phase() != Phase::Created {
                         return Ok((Reserved::Replayed(reservation(found.slot)), found.op()));
                     }
-                    if let Some(op) = self.reserve_created(found, &lines, ends(), &moment)? {
+                    if let Some(op) = self.reserve_created(found, &lines, ends())? {
                         return Ok((Reserved::New(reservation(op.slot)), op));
                     }
                 }
                 (Err(unknown), Ok(lines)) => {
-                    if let Some(op) = self.reserve_unknown(id, unknown, &lines, ends(), &moment)? {
+                    if let Some(op) = self.reserve_unknown(id, unknown, &lines, ends())? {
                         return Ok((Reserved::New(reservation(op.slot)), op));
                     }
                 }
@@ -217,9 +216,8 @@ impl Stockade {
         unknown: Unknown<'_>,
         lines: &RowLines,
         ends_ms: Option<u64>,
-        moment: &Moment<'_>,
     ) -> Result<Option<Op>, ReserveError> {
-        let seen = match self.look(lines, moment) {
+        let seen = match self.look(lines) {
             Ok(seen) => seen,
             // Still no order: so there was none at the instant of the shortage either.
             Err(refusal) => return if self.find(id, unknown.hash).is_none() { Err(refusal) } else { Ok(None) },
@@ -248,10 +246,9 @@ impl Stockade {
         found: Found,
         lines: &RowLines,
         ends_ms: Option<u64>,
-        moment: &Moment<'_>,
     ) -> Result<Option<Op>, ReserveError> {
         let order = self.protocol.records.get(found.slot);
-        let seen = match self.look(lines, moment) {
+        let seen = match self.look(lines) {
             Ok(seen) => seen,
             Err(refusal) => {
                 // Still CREATED, so it held nothing at the instant of the shortage either.
@@ -299,8 +296,8 @@ impl Stockade {
     }
 
     /// The rows as they are, or the refusal that these lines would get right now.
-    pub(super) fn look(&self, lines: &RowLines, moment: &Moment<'_>) -> Result<PerLine<RowWord>, ReserveError> {
-        let refusal = match self.protocol.look(lines, moment) {
+    pub(super) fn look(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
+        let refusal = match self.protocol.look(lines) {
             (Look::Enough | Look::Moving, seen) => return Ok(seen),
             (Look::Short(short), _) => ReserveError::Insufficient { short: self.protocol.shortages(short) },
             (Look::Exhausted, _) => ReserveError::Exhausted,

@@ -93,8 +93,7 @@ impl Stockade {
     /// # Ok::<(), stockade::UnknownSku>(())
     /// ```
     pub fn stock(&self, sku: impl SkuRef) -> Result<Stock, UnknownSku> {
-        let moment = self.protocol.timers.moment();
-        self.told(sku.row(self).map(|row| self.protocol.read_live(row, &moment).stock()))
+        self.told(sku.row(self).map(|row| self.protocol.read_live(row).stock()))
     }
 
     /// Every row with its name and its stock, each at an instant of its own. The set of rows is that of the call.
@@ -108,8 +107,7 @@ impl Stockade {
     /// assert_eq!(sold_out, ["jug".into()]);
     /// ```
     pub fn rows(&self) -> impl Iterator<Item = (Box<str>, Stock)> + '_ {
-        let moment = self.protocol.timers.moment();
-        let stock = move |row| (self.protocol.rows.name(row), self.protocol.read_live(row, &moment).stock());
+        let stock = move |row| (self.protocol.rows.name(row), self.protocol.read_live(row).stock());
         self.row_numbers().into_iter().map(stock)
     }
 
@@ -135,7 +133,7 @@ impl Stockade {
 
     fn try_restock(&self, sku: impl SkuRef, units: u64) -> Result<Stock, RestockError> {
         let row = sku.row(self)?;
-        self.protocol.let_go(row, &self.protocol.timers.moment(), || true);
+        self.protocol.let_go(row, || true);
         self.protocol.edit(
             row,
             units,
@@ -172,9 +170,8 @@ impl Stockade {
 
     fn try_write_off(&self, sku: impl SkuRef, units: u64) -> Result<Stock, WriteOffError> {
         let row = sku.row(self)?;
-        let moment = self.protocol.timers.moment();
         loop {
-            let available = self.protocol.read_live(row, &moment).available();
+            let available = self.protocol.read_live(row).available();
             if available < units {
                 return Err(WriteOffError::Insufficient { wanted: units, available });
             }
@@ -231,7 +228,7 @@ impl Stockade {
     fn try_set_available(&self, sku: impl SkuRef, expected: u64, available: u64) -> Result<Stock, SetAvailableError> {
         let row = sku.row(self)?;
         let conflict = |current: Stock| SetAvailableError::VersionConflict { expected, current };
-        let before = self.protocol.read_live(row, &self.protocol.timers.moment()).stock();
+        let before = self.protocol.read_live(row).stock();
         if before.version != expected {
             return Err(conflict(before));
         }

@@ -5,7 +5,6 @@ use crate::engine::Found;
 use crate::hooks::{Step, step};
 use crate::request::RowLines;
 use crate::state::Phase;
-use crate::timers::Moment;
 use crate::{AdvanceError, Advanced, CancelReason, ReserveError, State, Stockade, TransitionError};
 
 impl Stockade {
@@ -138,7 +137,7 @@ impl Stockade {
                 Some(_) => {}
                 None => continue,
             }
-            if let Some(version) = self.transition_found(found, to, &moment)? {
+            if let Some(version) = self.transition_found(found, to)? {
                 return Ok(version);
             }
         }
@@ -150,7 +149,7 @@ impl Stockade {
             State::Created => Ok(None),
             State::InventoryReserved => {
                 let lines: RowLines = self.protocol.records.lines(found.slot).collect();
-                match self.reserve_created(found, &lines, None, moment) {
+                match self.reserve_created(found, &lines, None) {
                     Ok(reserved) => Ok(reserved.map(|_| found.word.version() + 1)),
                     Err(ReserveError::Insufficient { short }) => Err(TransitionError::Insufficient { short }),
                     Err(_) => Err(TransitionError::Exhausted),
