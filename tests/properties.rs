@@ -1,5 +1,5 @@
-//! Random sequences of all verbs over three SKUs and four ids, against a plain sequential engine; and the sequences
-//! that the fuzzer found worth keeping.
+//! Random sequences of all verbs and of time that passes, over three SKUs and four ids, against a plain sequential
+//! engine; and the sequences that the fuzzer found worth keeping.
 //!
 //! Seeded and repeatable. A sequence that fails is cut down to the steps that matter before it is shown. The test also
 //! fails if an answer that exists was never given, so that it cannot pass without having looked.
@@ -18,9 +18,9 @@ mod steps;
 use std::collections::BTreeSet;
 
 use pair::run;
-use steps::{Choices, Step, steps_of};
+use steps::{Choices, Script, script_of};
 
-const STEPS: usize = 40;
+const STEPS: usize = 50;
 
 #[test]
 fn every_answer_and_every_view_as_in_the_sequential_engine() {
@@ -32,11 +32,15 @@ fn every_answer_and_every_view_as_in_the_sequential_engine() {
     let mut seen = BTreeSet::new();
     for seed in first..first + sequences {
         let mut dice = Choices(splitmix(seed));
-        let steps: Vec<Step> = (0..STEPS).map(|_| dice.step()).collect();
-        if let Err(difference) = run(&steps, &mut seen) {
-            let (steps, difference) = shortest(steps, difference);
+        let mut script = dice.script();
+        script.steps.extend((0..STEPS).map(|_| dice.step()));
+        if let Err(difference) = run(&script, &mut seen) {
+            let (Script { max_hold_ms, watched, steps }, difference) = shortest(script, difference);
             let steps: Vec<_> = steps.iter().map(|step| format!("  {step:?}")).collect();
-            panic!("seed {seed}, after\n{}\n{difference}", steps.join("\n"));
+            panic!(
+                "seed {seed}, max_hold_ms {max_hold_ms:?}, watched {watched}, after\n{}\n{difference}",
+                steps.join("\n")
+            );
         }
     }
     let every: BTreeSet<String> = EVERY_ANSWER.iter().map(ToString::to_string).collect();
@@ -55,25 +59,25 @@ fn every_seed_of_the_fuzzer() {
     let mut taken = 0;
     for seed in std::fs::read_dir(seeds).unwrap() {
         let path = seed.unwrap().path();
-        let steps = steps_of(&std::fs::read(&path).unwrap());
-        run(&steps, &mut BTreeSet::new()).unwrap_or_else(|difference| panic!("{path:?}: {difference}"));
+        let script = script_of(&std::fs::read(&path).unwrap());
+        run(&script, &mut BTreeSet::new()).unwrap_or_else(|difference| panic!("{path:?}: {difference}"));
         taken += 1;
     }
     assert!(taken > 0);
 }
 
 /// Leaves out steps for as long as the rest still fails.
-fn shortest(mut steps: Vec<Step>, mut difference: String) -> (Vec<Step>, String) {
+fn shortest(mut script: Script, mut difference: String) -> (Script, String) {
     let mut at = 0;
-    while at < steps.len() {
-        let mut fewer = steps.clone();
-        fewer.remove(at);
+    while at < script.steps.len() {
+        let mut fewer = script.clone();
+        fewer.steps.remove(at);
         match run(&fewer, &mut BTreeSet::new()) {
-            Err(still) => (steps, difference, at) = (fewer, still, 0),
+            Err(still) => (script, difference, at) = (fewer, still, 0),
             Ok(()) => at += 1,
         }
     }
-    (steps, difference)
+    (script, difference)
 }
 
 /// Every answer that one caller alone can get, except for keys that are no keys and a full engine (`limits.rs`).
@@ -93,6 +97,16 @@ const EVERY_ANSWER: &[&str] = &[
     "create Err ZeroQuantity",
     "create Ok New",
     "create Ok Replayed",
+    "expire_due none",
+    "expire_due one",
+    "expire_due several",
+    "extend Err Expired",
+    "extend Err InvalidState",
+    "extend Err NoDeadline",
+    "extend Err UnknownOrder",
+    "extend Err ZeroTtl",
+    "extend Ok Extended",
+    "fulfil Err Expired",
     "fulfil Err InvalidState",
     "fulfil Err UnknownOrder",
     "fulfil Ok Already",
@@ -108,10 +122,17 @@ const EVERY_ANSWER: &[&str] = &[
     "hold Ok true",
     "keep Err HoldClosed",
     "keep Ok Reservation",
+    "pay Err Expired",
     "pay Err InvalidState",
     "pay Err UnknownOrder",
     "pay Ok Already",
     "pay Ok Done",
+    "pay_or_reserve_again Err Insufficient",
+    "pay_or_reserve_again Err InvalidState",
+    "pay_or_reserve_again Err UnknownOrder",
+    "pay_or_reserve_again Ok Again",
+    "pay_or_reserve_again Ok Already",
+    "pay_or_reserve_again Ok InTime",
     "reserve Err Closed",
     "reserve Err Insufficient",
     "reserve Err LinesDiffer",
@@ -121,6 +142,16 @@ const EVERY_ANSWER: &[&str] = &[
     "reserve Err ZeroQuantity",
     "reserve Ok false",
     "reserve Ok true",
+    "reserve_for Err Closed",
+    "reserve_for Err Insufficient",
+    "reserve_for Err LinesDiffer",
+    "reserve_for Err NoLines",
+    "reserve_for Err QuantityOverflow",
+    "reserve_for Err UnknownSku",
+    "reserve_for Err ZeroQuantity",
+    "reserve_for Err ZeroTtl",
+    "reserve_for Ok false",
+    "reserve_for Ok true",
     "restock Err Overflow",
     "restock Err UnknownSku",
     "restock Ok Stock",
@@ -128,6 +159,8 @@ const EVERY_ANSWER: &[&str] = &[
     "set_available Err UnknownSku",
     "set_available Err VersionConflict",
     "set_available Ok Stock",
+    "stock Err UnknownSku",
+    "stock Ok Stock",
     "transition Err Insufficient",
     "transition Err InvalidState",
     "transition Err NotAllowed",
@@ -135,6 +168,7 @@ const EVERY_ANSWER: &[&str] = &[
     "transition Ok 1",
     "transition Ok 2",
     "transition Ok 3",
+    "transition Ok 4",
     "void Err InvalidState",
     "void Ok Already",
     "void Ok Released",

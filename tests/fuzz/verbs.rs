@@ -13,8 +13,8 @@ mod steps;
 use std::collections::BTreeSet;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let steps = steps::steps_of(bytes);
-    if let Err(difference) = pair::run(&steps, &mut BTreeSet::new()) {
-        panic!("{steps:#?}\n{difference}");
+    let script = steps::script_of(bytes);
+    if let Err(difference) = pair::run(&script, &mut BTreeSet::new()) {
+        panic!("{script:#?}\n{difference}");
     }
 });

@@ -1,13 +1,17 @@
 //! The engine in plain words: one caller, one map of orders, one list of rows. Written from the contract and the
 //! documentation of the answers, not from the engine, and short enough to be checked by reading.
+//!
+//! Here a hold is let go at the very instant at which its deadline comes. The engine does that later, when somebody comes
+//! across it; but whoever is shown a row or an order, or a version of them, comes across all that is dead there before
+//! that. So nobody may be able to tell, and versions are compared like everything else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stockade::State::{self, Cancelled, Created, Fulfilled, InventoryReserved, Paid};
 use stockade::{
-    AddSkuError, AdvanceError, Advanced, CancelError, CancelReason, CreateError, Invalid, Line, MAX_UNITS,
-    ReserveError, RestockError, SetAvailableError, Shortage, Shortages, Sku, Stock, TransitionError, UnknownSku,
-    VoidError, WriteOffError,
+    AddSkuError, AdvanceError, Advanced, CancelError, CancelReason, CreateError, ExtendError, Extended, Invalid, Line,
+    MAX_UNITS, PaidLate, PayAgainError, ReserveError, RestockError, SetAvailableError, Shortage, Shortages, Sku, Stock,
+    TransitionError, UnknownSku, VoidError, WriteOffError,
 };
 
 /// One row. `received` is everything ever put in, less write-offs.
@@ -26,17 +30,38 @@ pub struct Order {
     pub version: u64,
     pub lines: BTreeMap<usize, u32>,
     pub cancelled: Option<CancelReason>,
+    /// When its hold ends. Only in INVENTORY_RESERVED.
+    pub deadline_ms: Option<u64>,
+    /// When that hold began.
+    since_ms: u64,
 }
+
+impl Order {
+    fn has_expired(&self) -> bool {
+        self.cancelled == Some(CancelReason::Expired)
+    }
+}
+
+/// The deadline of what never ends: two milliseconds before the end of time.
+const NEVER: u64 = (1 << 43) - 2;
 
 /// The whole engine.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Sequential {
     pub rows: Vec<Row>,
     pub orders: BTreeMap<String, Order>,
+    pub max_hold_ms: Option<u64>,
+    now_ms: u64,
+    /// Orders that have expired, by their deadlines, until `expire_due` tells them or they are paid for late.
+    untold: BTreeSet<(u64, String)>,
 }
 
 fn holds(state: State) -> bool {
     state == InventoryReserved || state == Paid
+}
+
+fn check_ttl(ttl_ms: u64) -> Result<(), Invalid> {
+    if ttl_ms == 0 { Err(Invalid::ZeroTtl) } else { Ok(()) }
 }
 
 impl Sequential {
@@ -126,6 +151,88 @@ impl Sequential {
         Ok(true)
     }
 
+    // Holds that end.
+
+    /// Time goes on.
+    pub fn advance_ms(&mut self, ms: u64) {
+        self.now_ms += ms;
+        self.let_go();
+    }
+
+    /// As `reserve`, with a deadline.
+    pub fn reserve_for(&mut self, id: &str, lines: &[(&str, u32)], ttl_ms: u64) -> Result<bool, ReserveError> {
+        check_ttl(ttl_ms)?;
+        let new = self.reserve(id, lines)?;
+        if new {
+            let (since_ms, deadline_ms) = (self.now_ms, self.end_of(self.now_ms, ttl_ms));
+            let order = self.order(id);
+            (order.since_ms, order.deadline_ms) = (since_ms, Some(deadline_ms));
+            // Cut down to no time at all, it is over.
+            self.let_go();
+        }
+        Ok(new)
+    }
+
+    pub fn extend(&mut self, id: &str, ttl_ms: u64) -> Result<Extended, ExtendError> {
+        check_ttl(ttl_ms)?;
+        let order = self.orders.get(id).ok_or(ExtendError::UnknownOrder)?;
+        if order.has_expired() {
+            return Err(ExtendError::Expired);
+        }
+        if order.state != InventoryReserved {
+            return Err(ExtendError::InvalidState { actual: order.state });
+        }
+        let before = order.deadline_ms.ok_or(ExtendError::NoDeadline)?;
+        let deadline_ms = before.max(self.end_of(order.since_ms, ttl_ms));
+        self.order(id).deadline_ms = Some(deadline_ms);
+        Ok(Extended { deadline_ms })
+    }
+
+    /// Which of several orders with the same deadline comes first is the engine's affair: as in `ties`.
+    pub fn expire_due(&mut self, limit: usize, ties: &[String]) -> Vec<String> {
+        let rank = |id: &String| ties.iter().position(|it| it == id).unwrap_or(usize::MAX);
+        let mut due: Vec<_> = self.untold.iter().cloned().collect();
+        due.sort_by_key(|(deadline_ms, id)| (*deadline_ms, rank(id)));
+        due.truncate(limit);
+        self.untold.retain(|it| !due.contains(it));
+        due.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// An order that is paid for late is not cancelled any more, so nobody is told that it has expired.
+    pub fn pay_or_reserve_again(&mut self, id: &str) -> Result<PaidLate, PayAgainError> {
+        let order = self.orders.get(id).ok_or(PayAgainError::UnknownOrder)?;
+        match order.state {
+            InventoryReserved => Ok(PaidLate::InTime { version: self.go(id, Paid) }),
+            state @ (Paid | Fulfilled) => Ok(PaidLate::Already { state }),
+            Cancelled if order.has_expired() => {
+                self.in_stock(&order.lines).map_err(|short| PayAgainError::Insufficient { short })?;
+                self.order(id).cancelled = None;
+                self.untold.retain(|(_, untold)| untold != id);
+                Ok(PaidLate::Again { version: self.go(id, Paid) })
+            }
+            actual => Err(PayAgainError::InvalidState { actual }),
+        }
+    }
+
+    /// When a hold ends that began at `since_ms` and is to live so long from now on.
+    fn end_of(&self, since_ms: u64, ttl_ms: u64) -> u64 {
+        let longest = self.max_hold_ms.map_or(NEVER, |ms| since_ms.saturating_add(ms));
+        self.now_ms.saturating_add(ttl_ms).min(longest).min(NEVER)
+    }
+
+    /// Every hold whose deadline has come is cancelled.
+    fn let_go(&mut self) {
+        let deadline = |(id, order): (&String, &Order)| Some((order.deadline_ms?, id.clone()));
+        let mut dead: Vec<_> = self.orders.iter().filter_map(deadline).collect();
+        dead.retain(|(deadline_ms, _)| *deadline_ms <= self.now_ms);
+        for (_, id) in &dead {
+            let _ = self.close(id, CancelReason::Expired);
+        }
+        self.untold.extend(dead);
+    }
+
+    // Ends and steps.
+
     /// What was released, and from which state; `Ok(None)` if nothing was there to cancel.
     pub fn cancel(&mut self, id: &str) -> Result<Option<(State, Vec<Line>)>, CancelError> {
         self.close(id, CancelReason::Cancelled).map_err(|actual| CancelError::InvalidState { actual })
@@ -147,20 +254,22 @@ impl Sequential {
     }
 
     pub fn pay(&mut self, id: &str) -> Result<Advanced, AdvanceError> {
-        let actual = self.orders.get(id).ok_or(AdvanceError::UnknownOrder)?.state;
-        match actual {
+        let order = self.orders.get(id).ok_or(AdvanceError::UnknownOrder)?;
+        match order.state {
             InventoryReserved => Ok(Advanced::Done { version: self.go(id, Paid) }),
-            Paid | Fulfilled => Ok(Advanced::Already { state: actual }),
-            Created | Cancelled => Err(AdvanceError::InvalidState { actual }),
+            state @ (Paid | Fulfilled) => Ok(Advanced::Already { state }),
+            Cancelled if order.has_expired() => Err(AdvanceError::Expired),
+            actual @ (Created | Cancelled) => Err(AdvanceError::InvalidState { actual }),
         }
     }
 
     pub fn fulfil(&mut self, id: &str) -> Result<Advanced, AdvanceError> {
-        let actual = self.orders.get(id).ok_or(AdvanceError::UnknownOrder)?.state;
-        match actual {
+        let order = self.orders.get(id).ok_or(AdvanceError::UnknownOrder)?;
+        match order.state {
             Paid => Ok(Advanced::Done { version: self.go(id, Fulfilled) }),
-            Fulfilled => Ok(Advanced::Already { state: actual }),
-            _ => Err(AdvanceError::InvalidState { actual }),
+            Fulfilled => Ok(Advanced::Already { state: Fulfilled }),
+            Cancelled if order.has_expired() => Err(AdvanceError::Expired),
+            actual => Err(AdvanceError::InvalidState { actual }),
         }
     }
 
@@ -234,7 +343,7 @@ impl Sequential {
     fn insert(&mut self, id: &str, lines: BTreeMap<usize, u32>) -> bool {
         let new = !self.orders.contains_key(id);
         if new {
-            let order = Order { state: Created, version: 0, lines, cancelled: None };
+            let order = Order { state: Created, version: 0, lines, cancelled: None, deadline_ms: None, since_ms: 0 };
             self.orders.insert(id.to_string(), order);
         }
         new
@@ -274,6 +383,7 @@ impl Sequential {
             }
         }
         order.state = to;
+        order.deadline_ms = None;
         order.version += 1;
         order.version
     }

@@ -39,6 +39,26 @@ pub enum Step {
     Pay(&'static str),
     Fulfil(&'static str),
     Transition(&'static str, State, State),
+    /// So many milliseconds pass.
+    Wait(u64),
+    ReserveFor(&'static str, Lines, u64),
+    Extend(&'static str, u64),
+    ExpireDue(usize),
+    PayOrReserveAgain(&'static str),
+    /// Looks at one row only.
+    Stock(&'static str),
+    /// Looks at one order only.
+    Order(&'static str),
+}
+
+/// What happens, and to which engine.
+#[derive(Clone, Debug)]
+pub struct Script {
+    pub max_hold_ms: Option<u64>,
+    /// Everything is looked at after every step, not only at the end. Who looks lets go of dead holds; so if nobody does,
+    /// several steps meet the same ones.
+    pub watched: bool,
+    pub steps: Vec<Step>,
 }
 
 /// Makes steps out of choices: the function is asked for a number below the one it is given.
@@ -53,9 +73,14 @@ impl<R: FnMut(usize) -> usize> Choices<R> {
         these[self.roll(these.len())]
     }
 
+    pub fn script(&mut self) -> Script {
+        let max_hold_ms = self.one_of(&[None, None, None, Some(0), Some(1), Some(3), Some(4), Some(u64::MAX)]);
+        Script { max_hold_ms, watched: self.roll(2) == 0, steps: vec![] }
+    }
+
     pub fn step(&mut self) -> Step {
         let (sku, id) = (self.one_of(&SKUS), self.one_of(&IDS));
-        match self.roll(40) {
+        match self.roll(64) {
             0 | 1 => Step::AddSku(
                 if self.roll(4) == 0 { sku } else { "C" },
                 self.one_of(&[0, 1, 2, 3, 4, 5, MAX_UNITS, MAX_UNITS + 1, u64::MAX]),
@@ -79,7 +104,7 @@ impl<R: FnMut(usize) -> usize> Choices<R> {
             27..=29 => Step::Pay(id),
             30 | 31 => Step::Fulfil(id),
             32 => Step::Transition(id, self.one_of(&State::ALL), self.one_of(&State::ALL)),
-            _ => {
+            33..=39 => {
                 use State::{Cancelled, Created, Fulfilled, InventoryReserved, Paid};
                 let steps = [
                     (Created, InventoryReserved),
@@ -93,6 +118,13 @@ impl<R: FnMut(usize) -> usize> Choices<R> {
                 let (from, to) = self.one_of(&steps);
                 Step::Transition(id, from, to)
             }
+            40..=45 => Step::Wait(self.one_of(&[0, 1, 1, 2, 3])),
+            46..=52 => Step::ReserveFor(id, self.lines(id), self.one_of(&[0, 1, 1, 2, 2, 3, 5, u64::MAX])),
+            53 | 54 => Step::Extend(id, self.one_of(&[0, 1, 2, 3, 6, u64::MAX])),
+            55 | 56 => Step::ExpireDue(self.one_of(&[0, 1, 1, 2, 9])),
+            57..=59 => Step::PayOrReserveAgain(id),
+            60 | 61 => Step::Stock(sku),
+            _ => Step::Order(id),
         }
     }
 
@@ -121,12 +153,16 @@ impl<R: FnMut(usize) -> usize> Choices<R> {
     }
 }
 
-/// The steps that the bytes of a fuzzer stand for: each byte is a choice.
-pub fn steps_of(bytes: &[u8]) -> Vec<Step> {
+/// What the bytes of a fuzzer stand for: each byte is a choice.
+pub fn script_of(bytes: &[u8]) -> Script {
     let mut rest = bytes.iter();
-    let mut steps = Vec::new();
+    let mut script = Choices(|sides| choice(&mut rest, sides)).script();
     while !rest.as_slice().is_empty() {
-        steps.push(Choices(|sides| rest.next().map_or(0, |byte| usize::from(*byte) % sides)).step());
+        script.steps.push(Choices(|sides| choice(&mut rest, sides)).step());
     }
-    steps
+    script
+}
+
+fn choice(rest: &mut std::slice::Iter<'_, u8>, sides: usize) -> usize {
+    rest.next().map_or(0, |byte| usize::from(*byte) % sides)
 }
