@@ -200,7 +200,10 @@ impl<'a> Pair<'a> {
         if matches!(then, Then::ShipAndDrop) {
             self.take(&Step::Fulfil(id))?;
         }
-        if matches!(then, Then::Keep | Then::CancelAndKeep | Then::PayAndKeep) {
+        if matches!(then, Then::WaitAndKeep) {
+            self.take(&Step::Wait(2))?;
+        }
+        if matches!(then, Then::Keep | Then::WaitAndKeep | Then::CancelAndKeep | Then::PayAndKeep) {
             let kept = match self.plain.orders[id].state {
                 State::Cancelled => Err(HoldClosed { state: State::Cancelled }),
                 _ => Ok(told.reservation()),

@@ -22,6 +22,8 @@ pub enum Then {
     PayAndKeep,
     PayAndDrop,
     ShipAndDrop,
+    /// It may be the repeat of one that has a deadline.
+    WaitAndKeep,
 }
 
 #[derive(Clone, Debug)]
@@ -95,8 +97,8 @@ impl<R: FnMut(usize) -> usize> Choices<R> {
             10..=12 => Step::Create(id, self.lines(id)),
             13..=20 => Step::Reserve(id, self.lines(id)),
             21..=23 => {
-                use Then::{CancelAndKeep, Drop, Keep, PayAndDrop, PayAndKeep, ShipAndDrop};
-                let then = [Keep, Keep, Drop, CancelAndKeep, PayAndKeep, PayAndDrop, ShipAndDrop];
+                use Then::{CancelAndKeep, Drop, Keep, PayAndDrop, PayAndKeep, ShipAndDrop, WaitAndKeep};
+                let then = [Keep, Keep, Drop, CancelAndKeep, PayAndKeep, PayAndDrop, ShipAndDrop, WaitAndKeep];
                 Step::Hold(id, self.lines(id), self.one_of(&then))
             }
             24 | 25 => Step::Cancel(id),
