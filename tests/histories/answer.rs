@@ -19,8 +19,15 @@ pub fn released(from: impl Display, lines: &[(String, u32)]) -> String {
 }
 
 /// An order as a reader sees it.
-pub fn seen(state: impl Display, version: u64, lines: &[(String, u32)], cancelled: impl Debug) -> String {
-    format!("{state} version {version} {lines:?} cancelled {cancelled:?}")
+pub fn seen(
+    state: impl Display,
+    version: u64,
+    lines: &[(String, u32)],
+    cancelled: impl Debug,
+    deadline_ms: Option<u64>,
+) -> String {
+    let until = deadline_ms.map(|ms| format!(" until {ms}")).unwrap_or_default();
+    format!("{state} version {version} {lines:?} cancelled {cancelled:?}{until}")
 }
 
 /// The number that follows `name` in an answer.

@@ -3,26 +3,45 @@
 //! Compiled twice, over the crate that users get (`real.rs`) and over its twin with hooks (`hooked.rs`); their types have
 //! the same names and are not the same types. The text of an answer is made after the return is stamped.
 
+use std::sync::Arc;
+
 use super::super::answer::{released, say, seen, told};
 use super::super::dice::Dice;
 use super::super::op::Op;
 use super::super::record::{Caller, Clock, Engine, Told};
-use super::engine::{Cancelled, Hold, Line, Order, State, Stockade};
+use super::engine::{Cancelled, Hold, Line, ManualClock, Order, State, Stockade};
 
-impl Engine for Stockade {
+/// An engine and the clock that it goes by.
+pub struct Shop {
+    pub engine: Stockade,
+    time: Arc<ManualClock>,
+}
+
+impl Default for Shop {
+    fn default() -> Self {
+        let time = Arc::new(ManualClock::default());
+        let engine = Stockade::builder().clock(Arc::clone(&time)).build();
+        Shop { engine: engine.expect("no room was asked for"), time }
+    }
+}
+
+impl Engine for Shop {
     fn caller<'a>(&'a self, clock: &'a Clock, _: Dice) -> Caller<'a> {
         let mut holds = Vec::new();
-        Box::new(move |op| take(self, clock, &mut holds, op))
+        Box::new(move |op| match op {
+            Op::Wait(ms) => clock.time(|| self.time.advance_ms(*ms), |()| String::new()),
+            _ => take(&self.engine, clock, &mut holds, op),
+        })
     }
 
     fn counts(&self) -> Option<String> {
-        let stats = self.stats();
-        let wrong = self.audit().mismatches;
+        let stats = self.engine.stats();
+        let wrong = self.engine.audit().mismatches;
         Some(format!("{:?} {:?} replays {} out of balance {wrong:?}", stats.refusals, stats.orders, stats.replays))
     }
 
     fn meetings(&self) -> u64 {
-        let stats = self.stats();
+        let stats = self.engine.stats();
         stats.helped + stats.lost_cas
     }
 }
@@ -37,6 +56,8 @@ fn take<'a>(engine: &'a Stockade, clock: &Clock, holds: &mut Vec<Hold<'a>>, op: 
         Op::SetAvailable(sku, version, units) => clock.time(|| engine.set_available(sku, *version, *units), say),
         Op::Create(id, lines) => clock.time(|| engine.create(id, lines), say),
         Op::Reserve(id, lines) => clock.time(|| engine.reserve(id, lines), say),
+        Op::ReserveFor(id, lines, ttl_ms) => clock.time(|| engine.reserve_for(id, lines, *ttl_ms), say),
+        Op::Extend(id, ttl_ms) => clock.time(|| engine.extend(id, *ttl_ms), say),
         Op::Hold(id, lines) => clock.time(
             || engine.hold(id, lines),
             |hold| {
@@ -59,11 +80,13 @@ fn take<'a>(engine: &'a Stockade, clock: &Clock, holds: &mut Vec<Hold<'a>>, op: 
         Op::Cancel(id) => clock.time(|| engine.cancel(id), |gone| told(gone.map(|gone| cancelled(engine, gone)))),
         Op::Void(id) => clock.time(|| engine.void(id), |gone| told(gone.map(|gone| cancelled(engine, gone)))),
         Op::Pay(id) => clock.time(|| engine.pay(id), say),
+        Op::PayOrReserveAgain(id) => clock.time(|| engine.pay_or_reserve_again(id), say),
         Op::Fulfil(id) => clock.time(|| engine.fulfil(id), say),
         Op::Transition(id, from, to) => {
             let (from, to) = (State::ALL[*from as usize], State::ALL[*to as usize]);
             clock.time(|| engine.transition(id, from, to), say)
         }
+        Op::Wait(_) => unreachable!("nothing is asked of the engine"),
         Op::Crowd(from, to) => clock.time(|| (*from..*to).for_each(|number| crowd(engine, number)), |()| String::new()),
         Op::Order(id) => clock.time(|| engine.order(id), |order| view(engine, id, order)),
     }
@@ -85,7 +108,7 @@ fn view(engine: &Stockade, id: &str, order: Option<Order>) -> String {
     if order.id != id {
         return format!("order {:?}", order.id);
     }
-    seen(order.state, order.version, &named(engine, &order.lines), order.cancelled)
+    seen(order.state, order.version, &named(engine, &order.lines), order.cancelled, order.deadline_ms)
 }
 
 fn named(engine: &Stockade, lines: &[Line]) -> Vec<(String, u32)> {

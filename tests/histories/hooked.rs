@@ -14,7 +14,7 @@ use super::record::{Caller, Clock, Engine};
 mod drive;
 
 #[derive(Default)]
-pub struct Paused(engine::Stockade);
+pub struct Paused(drive::Shop);
 
 impl Engine for Paused {
     fn caller<'a>(&'a self, clock: &'a Clock, dice: Dice) -> Caller<'a> {

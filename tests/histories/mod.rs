@@ -1,6 +1,6 @@
 //! The parts, in the order in which one would read them.
 
-#[allow(dead_code)] // holds that end are left to `properties.rs`
+#[allow(dead_code)] // `expire_due` is not of one instant
 #[path = "../support/sequential.rs"]
 pub mod sequential;
 

@@ -23,6 +23,9 @@ pub enum Op {
     SetAvailable(Name, u64, u64),
     Create(Name, Lines),
     Reserve(Name, Lines),
+    /// With a time to live.
+    ReserveFor(Name, Lines, u64),
+    Extend(Name, u64),
     /// The first half of a hold: it takes the stock.
     Hold(Name, Lines),
     /// The second half, if the caller keeps what it took.
@@ -34,9 +37,12 @@ pub enum Op {
     Cancel(Name),
     Void(Name),
     Pay(Name),
+    PayOrReserveAgain(Name),
     Fulfil(Name),
     Transition(Name, State, State),
     Order(Name),
+    /// The engine's clock goes on.
+    Wait(u64),
     /// Makes orders of these numbers that no other call asks for.
     Crowd(u64, u64),
 }
@@ -51,6 +57,8 @@ impl fmt::Display for Op {
             Op::SetAvailable(sku, version, units) => write!(f, "set_available {sku} version {version} to {units}"),
             Op::Create(id, lines) => write!(f, "create {id} {}", Written(lines)),
             Op::Reserve(id, lines) => write!(f, "reserve {id} {}", Written(lines)),
+            Op::ReserveFor(id, lines, ttl_ms) => write!(f, "reserve_for {id} {} {ttl_ms}", Written(lines)),
+            Op::Extend(id, ttl_ms) => write!(f, "extend {id} {ttl_ms}"),
             Op::Hold(id, lines) => write!(f, "hold {id} {}", Written(lines)),
             Op::Keep(id) => write!(f, "keep {id}"),
             Op::Drop(id) => write!(f, "drop {id}"),
@@ -58,9 +66,11 @@ impl fmt::Display for Op {
             Op::Cancel(id) => write!(f, "cancel {id}"),
             Op::Void(id) => write!(f, "void {id}"),
             Op::Pay(id) => write!(f, "pay {id}"),
+            Op::PayOrReserveAgain(id) => write!(f, "pay_or_reserve_again {id}"),
             Op::Fulfil(id) => write!(f, "fulfil {id}"),
             Op::Transition(id, from, to) => write!(f, "transition {id} {from} {to}"),
             Op::Order(id) => write!(f, "order {id}"),
+            Op::Wait(ms) => write!(f, "wait {ms}"),
             Op::Crowd(from, to) => write!(f, "crowd {from} {to}"),
         }
     }
@@ -81,6 +91,8 @@ impl FromStr for Op {
             }
             ["create", id, lines] => Op::Create(name(id)?, read(lines)?),
             ["reserve", id, lines] => Op::Reserve(name(id)?, read(lines)?),
+            ["reserve_for", id, lines, ttl_ms] => Op::ReserveFor(name(id)?, read(lines)?, number(ttl_ms)?),
+            ["extend", id, ttl_ms] => Op::Extend(name(id)?, number(ttl_ms)?),
             ["hold", id, lines] => Op::Hold(name(id)?, read(lines)?),
             ["keep", id] => Op::Keep(name(id)?),
             ["drop", id] => Op::Drop(name(id)?),
@@ -88,9 +100,11 @@ impl FromStr for Op {
             ["cancel", id] => Op::Cancel(name(id)?),
             ["void", id] => Op::Void(name(id)?),
             ["pay", id] => Op::Pay(name(id)?),
+            ["pay_or_reserve_again", id] => Op::PayOrReserveAgain(name(id)?),
             ["fulfil", id] => Op::Fulfil(name(id)?),
             ["transition", id, from, to] => Op::Transition(name(id)?, state(from)?, state(to)?),
             ["order", id] => Op::Order(name(id)?),
+            ["wait", ms] => Op::Wait(number(ms)?),
             ["crowd", from, to] => Op::Crowd(number(from)?, number(to)?),
             _ => return Err(format!("no operation: {text}")),
         })

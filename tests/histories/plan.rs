@@ -21,7 +21,8 @@ pub struct Plan {
     /// Rows there are from the start, with their units.
     pub rows: Vec<(Name, u64)>,
     pub ids: &'static [Name],
-    /// What one thread does before the others begin.
+    /// What one thread does before the others begin. Only here does time pass: a verb judges deadlines by its reading of the
+    /// clock, which comes before the instant at which it takes effect, and the checker knows but one instant of a call.
     pub before: Vec<Step>,
     pub threads: Vec<Vec<Step>>,
 }
@@ -34,7 +35,8 @@ pub fn plan(seed: u64) -> Plan {
     let threads = 2 + dice.roll(7);
     let calls = (8 + dice.roll(25)).div_ceil(threads);
     let rows: Vec<_> = SKUS[..rows].iter().map(|sku| (*sku, dice.roll(6) as u64)).collect();
-    let mut draw = Draw { usual: IDS.map(|_| usual(&mut dice, rows.len())), rows: rows.len(), ids: &IDS[..ids], dice };
+    let usual = IDS.map(|_| usual(&mut dice, rows.len()));
+    let mut draw = Draw { usual, rows: rows.len(), ids: &IDS[..ids], dice };
     let before = IDS[..ids].iter().flat_map(|id| draw.before(id)).collect();
     let threads = (0..threads).map(|_| draw.thread(calls)).collect();
     let mut plan = Plan { rows, ids: &IDS[..ids], before, threads };
@@ -73,10 +75,14 @@ impl Draw {
     /// Makes an order and perhaps pays it, so that the threads find orders in every state.
     fn before(&mut self, id: Name) -> Vec<Step> {
         let lines = self.lines(id);
-        match self.dice.roll(5) {
+        match self.dice.roll(7) {
             0 => vec![Step::Do(Op::Create(id, lines))],
             1 => vec![Step::Do(Op::Reserve(id, lines))],
             2 => vec![Step::Do(Op::Reserve(id, lines)), Step::Do(Op::Pay(id))],
+            3 | 4 => {
+                let (ttl_ms, passed) = (self.dice.one_of(&[1, 1, 2, 3]), self.dice.roll(2) as u64);
+                vec![Step::Do(Op::ReserveFor(id, lines, ttl_ms)), Step::Do(Op::Wait(passed))]
+            }
             _ => vec![],
         }
     }
@@ -105,7 +111,7 @@ impl Draw {
     fn step(&mut self) -> Step {
         let id = self.dice.one_of(self.ids);
         let sku = self.sku();
-        Step::Do(match self.dice.roll(40) {
+        Step::Do(match self.dice.roll(52) {
             0..=8 => Op::Reserve(id, self.lines(id)),
             9..=13 => Op::Hold(id, self.lines(id)),
             14 | 15 => Op::Create(id, self.lines(id)),
@@ -122,7 +128,10 @@ impl Draw {
             }
             33..=35 => Op::Stock(sku),
             36 => Op::AddSku(sku, self.dice.one_of(&[1, 2])),
-            _ => Op::Order(id),
+            37..=39 => Op::Order(id),
+            40..=44 => Op::ReserveFor(id, self.lines(id), self.dice.one_of(&[0, 1, 1, 2, 2, 3])),
+            45..=47 => Op::Extend(id, self.dice.one_of(&[1, 2, 4])),
+            _ => Op::PayOrReserveAgain(id),
         })
     }
 

@@ -5,3 +5,5 @@ pub use stockade as engine;
 #[allow(clippy::duplicate_mod)] // over another crate
 #[path = "drive.rs"]
 mod drive;
+
+pub use drive::Shop;

@@ -40,10 +40,9 @@ pub fn take(plain: &mut Sequential, op: &Op) -> String {
             true => "New".to_string(),
             false => format!("Replayed {{ state: {:?} }}", plain.orders[*id].state),
         })),
-        Op::Reserve(id, lines) | Op::Hold(id, lines) => told(plain.reserve(id, lines).map(|new| {
-            let who = if new { "New" } else { "Replayed" };
-            format!("{who}({RESERVATION})")
-        })),
+        Op::Reserve(id, lines) | Op::Hold(id, lines) => told(plain.reserve(id, lines).map(reserved)),
+        Op::ReserveFor(id, lines, ttl_ms) => told(plain.reserve_for(id, lines, *ttl_ms).map(reserved)),
+        Op::Extend(id, ttl_ms) => say(plain.extend(id, *ttl_ms)),
         Op::Keep(id) => match plain.orders.get(*id).map(|order| order.state) {
             None | Some(State::Cancelled) => "Err(HoldClosed { state: Cancelled })".to_string(),
             Some(_) => RESERVATION.to_string(),
@@ -62,15 +61,25 @@ pub fn take(plain: &mut Sequential, op: &Op) -> String {
             told(plain.void(id).map(|gone| cancelled(plain, gone, known)))
         }
         Op::Pay(id) => say(plain.pay(id)),
+        Op::PayOrReserveAgain(id) => say(plain.pay_or_reserve_again(id)),
         Op::Fulfil(id) => say(plain.fulfil(id)),
         Op::Transition(id, from, to) => say(plain.transition(id, *from, *to)),
         Op::Order(id) => order(plain, id),
+        Op::Wait(ms) => {
+            plain.advance_ms(*ms);
+            String::new()
+        }
         Op::Crowd(..) => String::new(),
     }
 }
 
 /// Every accepted reserve is the step from version 0 to 1.
 const RESERVATION: &str = "Reservation { number: _, version: 1 }";
+
+fn reserved(new: bool) -> String {
+    let who = if new { "New" } else { "Replayed" };
+    format!("{who}({RESERVATION})")
+}
 
 fn stock(plain: &Sequential, sku: Name) -> String {
     let row = plain.rows.iter().find(|row| row.name == sku).map(|row| row.stock);
@@ -91,5 +100,5 @@ fn cancelled(plain: &Sequential, gone: Option<(State, Vec<Line>)>, known: bool) 
 fn order(plain: &Sequential, id: Name) -> String {
     let Some(order) = plain.orders.get(id) else { return "no order".to_string() };
     let lines = order.lines.iter().map(|(row, quantity)| (plain.rows[*row].name.clone(), *quantity));
-    seen(order.state, order.version, &lines.collect::<Vec<_>>(), order.cancelled)
+    seen(order.state, order.version, &lines.collect::<Vec<_>>(), order.cancelled, order.deadline_ms)
 }

@@ -22,7 +22,7 @@ pub fn agree(history: &History, end: &Sequential, counted: Option<String>) -> Re
 fn one_number_for_one_id(history: &History) -> Result<(), String> {
     let mut told: BTreeMap<Name, u64> = BTreeMap::new();
     for Event { op, answer, .. } in &history.events {
-        let (Op::Reserve(id, _) | Op::Hold(id, _) | Op::Keep(id)) = op else { continue };
+        let (Op::Reserve(id, _) | Op::ReserveFor(id, ..) | Op::Hold(id, _) | Op::Keep(id)) = op else { continue };
         let Some(number) = field(answer, "number") else { continue };
         let taken = told.iter().any(|(other, its)| other != id && *its == number);
         if taken || *told.entry(id).or_insert(number) != number {
@@ -62,7 +62,8 @@ fn is_replay(op: &Op, kind: &str) -> bool {
 fn counter<'a>(op: &Op, kind: &str, refusals: &'a mut Refusals) -> Option<&'a mut u64> {
     Some(match kind.strip_prefix("Err ")? {
         "HoldClosed" => return None,
-        "InvalidState" => &mut refusals.invalid_state,
+        "Expired" => &mut refusals.expired,
+        "InvalidState" | "NoDeadline" => &mut refusals.invalid_state,
         "Insufficient" => &mut refusals.insufficient,
         "LinesDiffer" => &mut refusals.lines_differ,
         "Closed" => &mut refusals.closed,
@@ -72,9 +73,8 @@ fn counter<'a>(op: &Op, kind: &str, refusals: &'a mut Refusals) -> Option<&'a mu
         "Overflow" => &mut refusals.overflow,
         "VersionConflict" => &mut refusals.version_conflict,
         "Full" | "Exhausted" => &mut refusals.full,
-        "NoLines" | "ZeroQuantity" | "QuantityOverflow" | "TooManyLines" | "EmptyKey" | "KeyTooLong" | "NotAllowed" => {
-            &mut refusals.invalid
-        }
+        "NoLines" | "ZeroQuantity" | "QuantityOverflow" | "TooManyLines" | "EmptyKey" | "KeyTooLong" | "ZeroTtl"
+        | "NotAllowed" => &mut refusals.invalid,
         other => panic!("{op} was refused for a reason without a counter: {other}"),
     })
 }
