@@ -144,7 +144,7 @@ impl Stockade {
     }
 
     /// One attempt. `None`: something moved, try again.
-    fn transition_found(&self, found: Found, to: State, moment: &Moment<'_>) -> Result<Option<u64>, TransitionError> {
+    fn transition_found(&self, found: Found, to: State) -> Result<Option<u64>, TransitionError> {
         match to {
             State::Created => Ok(None),
             State::InventoryReserved => {

@@ -43,7 +43,7 @@ impl Order {
 }
 
 /// The deadline of what never ends: two milliseconds before the end of time.
-const NEVER: u64 = (1 << 43) - 2;
+const NEVER: u64 = (1 << 42) - 2;
 
 /// The whole engine.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
