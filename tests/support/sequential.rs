@@ -216,7 +216,7 @@ impl Sequential {
 
     /// When a hold ends that began at `since_ms` and is to live so long from now on.
     fn end_of(&self, since_ms: u64, ttl_ms: u64) -> u64 {
-        let longest = self.max_hold_ms.map_or(NEVER, |ms| since_ms.saturating_add(ms));
+        let longest = self.max_hold_ms.map_or(NEVER, |ms| since_ms.saturating_add(ms.max(1)));
         self.now_ms.saturating_add(ttl_ms).min(longest).min(NEVER)
     }
 
