@@ -59,7 +59,12 @@ fn one_order(one: Verb, other: Verb, state: Option<State>, holds: Holds) -> Mode
     let words = if state.is_none() { WITH_INDEX } else { WORDS };
     let model = scene.model(title(state, holds));
     let is_large = holds != Live || state != Some(InventoryReserved) || (one, other) == (Extend, Extend);
-    let bounds = if is_large { LARGE } else { model.bounds };
+    // What is entered into the index as well shows most old values.
+    let bounds = match state {
+        None => Bounds { orderings: 1, ..LARGE },
+        Some(_) if is_large => LARGE,
+        Some(_) => model.bounds,
+    };
     Model { words, bounds, ..model }
 }
 
