@@ -20,7 +20,7 @@ const WORDS: &[Class] = &[Class::Protocol, Class::Deadlines];
 const WITH_INDEX: &[Class] = &[Class::Protocol, Class::Deadlines, Class::Cells];
 
 /// For pairs that both release or take.
-const LARGE: Bounds = Bounds { interleavings: Some(4), orderings: 2 };
+const LARGE: Bounds = Bounds { interleavings: Some(4), orderings: 1 };
 
 const OF_THE_ROW: [Verb; 4] = [Stock, Restock, WriteOff, SetAvailable];
 
@@ -37,7 +37,7 @@ pub fn models() -> Vec<Model> {
     models.extend([ExpireDue, PayLate, Order].into_iter().flat_map(|verb| with(verb, &OF_THE_ROW, held, Dead)));
     models.extend(with(PayLate, &[PayLate, Cancel, Reserve, Order, ExpireDue, Stock, WriteOff], held, Expired));
     models.extend([Pay, PayLate, Extend, Cancel, ExpireDue, Order].map(|verb| beside_a_buyer(Dead, &[verb])));
-    models.extend([PayLate, Order].map(|verb| beside_a_buyer(Expired, &[verb])));
+    models.push(beside_a_buyer(Expired, &[PayLate]));
     models.extend([Tick, Extend].map(|verb| beside_a_buyer(Live, &[verb])));
     models.extend([Pay, PayLate, Extend].map(|verb| beside_a_buyer(Live, &[Tick, verb])));
     models.push(beside_a_buyer(Dead, &[ExpireDue, Pay]));
@@ -58,13 +58,9 @@ fn one_order(one: Verb, other: Verb, state: Option<State>, holds: Holds) -> Mode
     let scene = Scene { units: 1, holds, orders: vec![Given(&["A"], state)], actors: vec![(one, 0), (other, 0)] };
     let words = if state.is_none() { WITH_INDEX } else { WORDS };
     let model = scene.model(title(state, holds));
-    let is_large = holds != Live || state != Some(InventoryReserved) || (one, other) == (Extend, Extend);
-    // What is entered into the index as well shows most old values.
-    let bounds = match state {
-        None => Bounds { orderings: 1, ..LARGE },
-        Some(_) if is_large => LARGE,
-        Some(_) => model.bounds,
-    };
+    let both = |verbs: &[Verb]| verbs.contains(&one) && verbs.contains(&other);
+    let is_large = holds != Live || state != Some(InventoryReserved) || both(&[Extend]) || both(&[Cancel, Void]);
+    let bounds = if is_large { LARGE } else { model.bounds };
     Model { words, bounds, ..model }
 }
 
@@ -84,6 +80,6 @@ fn beside_a_buyer(holds: Holds, verbs: &[Verb]) -> Model {
     let actors = verbs.iter().map(|verb| (*verb, 0)).chain([(Reserve, 1)]).collect();
     let scene = Scene { units: 1, holds, orders, actors };
     let model = scene.model(&format!("{}, and a buyer", title(Some(Cancelled), holds)));
-    let bounds = if verbs.len() > 1 { Bounds { interleavings: Some(3), orderings: 2 } } else { LARGE };
+    let bounds = if verbs.len() > 1 { Bounds { interleavings: Some(3), orderings: 1 } } else { LARGE };
     Model { words: WORDS, bounds, ..model }
 }
