@@ -3,46 +3,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "support/stopped.rs"]
+mod stopped;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use stockade_hooked::hooks::{Step, with_hook};
 use stockade_hooked::{Cancelled, ReserveError, Reserved, State, Stockade};
-
-/// A thread that is stopped when it first passes a step.
-struct Stopped<R> {
-    wake: Sender<()>,
-    thread: JoinHandle<R>,
-}
-
-impl<R: Send + 'static> Stopped<R> {
-    fn at(step: Step, shop: &Arc<Stockade>, work: impl FnOnce(&Stockade) -> R + Send + 'static) -> Self {
-        let (stopped, is_stopped) = channel();
-        let (wake, woken): (_, Receiver<()>) = channel();
-        let shop = Arc::clone(shop);
-        let thread = std::thread::spawn(move || {
-            let passed = Cell::new(false);
-            let hook = move |at| {
-                if at == step && !passed.replace(true) {
-                    stopped.send(()).unwrap();
-                    let _ = woken.recv();
-                }
-            };
-            with_hook(hook, || work(&shop))
-        });
-        is_stopped.recv().unwrap();
-        Stopped { wake, thread }
-    }
-
-    fn wakes(self) -> R {
-        self.wake.send(()).unwrap();
-        self.thread.join().unwrap()
-    }
-}
+use stopped::Stopped;
 
 /// What a thread answers that has nobody to wait for.
 fn in_time<R: Send + 'static>(shop: &Arc<Stockade>, work: impl FnOnce(&Stockade) -> R + Send + 'static) -> R {
