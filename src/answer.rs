@@ -119,8 +119,7 @@ pub struct Order {
     pub lines: Vec<Line>,
     /// Why it is CANCELLED; `None` in any other state.
     pub cancelled: Option<CancelReason>,
-    /// When its hold ends, by the engine's [`Clock`](crate::Clock); `None` if it does not, or if it holds nothing that must
-    /// be paid for.
+    /// When its hold ends, by the engine's [`Clock`](crate::Clock); `None` if it has no deadline, or is not INVENTORY_RESERVED.
     pub deadline_ms: Option<u64>,
 }
 

@@ -24,8 +24,9 @@ use crate::{BuildError, Builder, Line, Sku, UnknownSku};
 ///
 /// An order takes 64 bytes if its id and lines need at most 48 (40 bytes of id and one line do), and 64 more for
 /// each further 48; a line is 8 bytes, an id is rounded up to 8. Its place in the index takes about 13 more.
-/// Cancelled orders keep their memory, because they keep their id. A hold with a deadline takes 8 bytes more, and until it is paid for some 50 bytes for each line
-/// and as much again. A SKU takes 328 bytes. An empty engine takes about 240 KiB; memory grows by about 64 KiB at a time,
+/// Cancelled orders keep their memory, because they keep their id. An order with a deadline, or one made by `create`, takes 8 bytes more (with an id of 33 to 40
+/// bytes that is another 64), and a hold with a deadline some 70 bytes for each line and as many again in an ordered set, until
+/// it is paid for or [`expire_due`](Self::expire_due) has told of its end. A SKU takes 328 bytes. An empty engine takes about 240 KiB; memory grows by about 64 KiB at a time,
 /// and nobody ever has to clear or copy more than that at once.
 ///
 /// With millions of orders the wait for memory is most of a call: the index cell of the id is seldom near, nor is the
@@ -37,6 +38,9 @@ use crate::{BuildError, Builder, Line, Sku, UnknownSku};
 /// | `reserve`, known | the cell, the record | none |
 /// | `reserve`, refused | the cell | none |
 /// | `cancel` | the cell, the record | 2 + 2 *n*: state twice, each row twice |
+/// | `reserve_for`, new | as `reserve`, and 1 + *n* entries into an ordered set | as `reserve`, and the set's |
+/// | `extend` | the cell, the record, 2 + 2 *n* changes of the set | 1: deadline |
+/// | `pay_or_reserve_again`, late | the cell, the record | 2 + 2 *n* |
 /// | `pay`, `fulfil` | the cell, the record | 1: state |
 /// | `order` | the cell, the record | none |
 /// | `stock` | none | none |

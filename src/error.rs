@@ -206,7 +206,7 @@ pub enum CreateError {
     /// The id or the lines cannot be taken, whatever the stock.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// The order was cancelled; its id is kept and never starts again.
+    /// The order was cancelled or has expired; its id is kept and does not start again.
     #[error("the order is {state}; use a new id")]
     Closed {
         /// The state the order is in.
@@ -233,7 +233,8 @@ pub enum ReserveError {
     /// The id or the lines cannot be taken, whatever the stock.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// The order was cancelled: this is not a yes, and the id never becomes one.
+    /// The order was cancelled or has expired: this is not a yes. No reserve makes it one; of an expired order
+    /// [`pay_or_reserve_again`](crate::Stockade::pay_or_reserve_again) can.
     #[error("the order is {state}; use a new id")]
     Closed {
         /// The state the order is in.
@@ -355,7 +356,7 @@ pub enum PayAgainError {
         /// Every short line.
         short: Shortages,
     },
-    /// See [`ReserveError::Exhausted`].
+    /// A row has changed 2^44 times, or this order was refused in a race 2^20 times: see [`ReserveError::Exhausted`].
     #[error("a counter of the row or the order is at its end; use a new SKU or a new id")]
     Exhausted,
 }

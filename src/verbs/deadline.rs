@@ -13,8 +13,9 @@ use crate::{ExtendError, Extended, PaidLate, PayAgainError, ReserveError, State,
 impl Stockade {
     /// Lets go of up to `limit` holds whose deadline has come, in the order of their deadlines, and answers their orders' ids,
     /// so that customers can be told. Those that somebody else let go in passing, because he needed the units or looked at the
-    /// order, are among them: each id comes once, whoever calls. Fewer than `limit`: nothing more was due. A few bytes are
-    /// kept for each hold that ended until it has been answered here.
+    /// order, are among them: each id comes once, whoever calls, but not that of an order that has been paid for late by then
+    /// (and one that is answered may be paid for late before its customer hears of it). Fewer than `limit`: nothing more was
+    /// due. Some 70 bytes are kept for each hold that ended until it has been answered here, so call it now and then.
     ///
     /// Nothing waits for this call: units of dead holds are free without it.
     ///
@@ -118,7 +119,7 @@ impl Stockade {
 
     /// For a payment that may come late. A live hold is marked as paid, as by [`pay`](Stockade::pay). If the hold has expired
     /// and its units are still free, they are taken again and the order is PAID, in one instant. Otherwise the order stays as it
-    /// is, and the payment must be returned. (A `cancel` of an order that has expired has no effect, so this verb has.) This is
+    /// is, and the payment must be returned. (A `cancel` or `void` of an order that has expired has no effect, so this verb still has.) This is
     /// the verb for a payment provider's callback:
     ///
     /// ```
@@ -176,7 +177,7 @@ impl Stockade {
         let Found { slot, word } = found;
         let order = self.protocol.records.get(slot);
         let lines: RowLines = self.protocol.records.lines(slot).collect();
-        let seen = match self.look(&lines) {
+        let seen = match self.look_closely(&lines) {
             Ok(seen) => seen,
             // Still expired, so it held nothing at the instant of the shortage either.
             Err(refusal) => return if order.state() == word { Err(refusal.into()) } else { Ok(None) },

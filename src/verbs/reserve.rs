@@ -248,7 +248,7 @@ impl Stockade {
         ends_ms: Option<u64>,
     ) -> Result<Option<Op>, ReserveError> {
         let order = self.protocol.records.get(found.slot);
-        let seen = match self.look(lines) {
+        let seen = match self.look_closely(lines) {
             Ok(seen) => seen,
             Err(refusal) => {
                 // Still CREATED, so it held nothing at the instant of the shortage either.
@@ -295,9 +295,24 @@ impl Stockade {
         }
     }
 
-    /// The rows as they are, or the refusal that these lines would get right now.
-    pub(super) fn look(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
-        let refusal = match self.protocol.look(lines) {
+    /// The rows as they are, or the refusal that these lines would get right now. Who comes for an order that is there
+    /// looks until that can be said: an attempt that is refused in a race costs such an order one of its tags.
+    pub(super) fn look_closely(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
+        loop {
+            match self.protocol.look(lines) {
+                (Look::Moving, _) => {}
+                looked => return self.refusal(looked),
+            }
+        }
+    }
+
+    /// The same; where the rows change too fast to say, an attempt will tell.
+    fn look(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
+        self.refusal(self.protocol.look(lines))
+    }
+
+    fn refusal(&self, looked: (Look, PerLine<RowWord>)) -> Result<PerLine<RowWord>, ReserveError> {
+        let refusal = match looked {
             (Look::Enough | Look::Moving, seen) => return Ok(seen),
             (Look::Short(short), _) => ReserveError::Insufficient { short: self.protocol.shortages(short) },
             (Look::Exhausted, _) => ReserveError::Exhausted,
