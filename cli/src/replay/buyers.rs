@@ -14,7 +14,8 @@ use super::stock::Share;
 #[derive(Args)]
 #[command(next_help_heading = "Holds that end")]
 pub struct HoldOptions {
-    /// Every order is a hold that ends after MS milliseconds unless it is paid for.
+    /// Every order is a hold that ends after MS milliseconds unless it is paid for: from 2, so that there is a time before the
+    /// deadline, to a year, 31536000000.
     ///
     /// The run has a clock of its own. It shows the time of the arrival that was sent last: with --time-column as the
     /// file says, otherwise each arrival (an order, a cancel or a return) comes one millisecond after the one before.
@@ -22,7 +23,7 @@ pub struct HoldOptions {
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(2..=A_YEAR_MS))]
     hold: Option<u64>,
 
-    /// Share of buyers that pay in time: at a random time before their deadline, or when the sale closes.
+    /// Share of buyers that pay in time (with --hold): at a random time before their deadline, or when the sale closes.
     #[arg(long, value_name = "SHARE", default_value = "0.75", requires = "hold",
           value_parser = Share::part, allow_negative_numbers = true)]
     pay_share: Share,

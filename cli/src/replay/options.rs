@@ -117,7 +117,7 @@ pub struct Rules {
     #[arg(long, value_name = "C", value_parser = NonEmptyStringValueParser::new(), requires = "files")]
     return_prefix: Option<String>,
 
-    /// Column with the time of an order, in UTC like 2021-03-12T17:46:56Z, never earlier than in the row before.
+    /// Column with the time of an order, in UTC like 2021-03-12T17:46:56Z, never earlier than in the row before. Needs --hold.
     ///
     /// Each row is then an order of one unit of the SKU "item"; only this column and that of the order id are read. Holds
     /// end by these times: orders of the same time are shared by the threads, and the clock moves on when all of them
