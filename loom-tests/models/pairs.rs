@@ -4,7 +4,7 @@
 use stockade_loom::State::{self, Cancelled, Created, Fulfilled, InventoryReserved, Paid};
 use stockade_loom::model::Class;
 
-use crate::run::Model;
+use crate::run::{Bounds, Model, WHOLE};
 use crate::scenes::{
     Given,
     Holds::Firm,
@@ -14,6 +14,8 @@ use crate::scenes::{
 use crate::shop;
 
 const WITH_INDEX: &[Class] = &[Class::Protocol, Class::Cells];
+
+const TWO_ATTEMPTS: Bounds = Bounds { interleavings: Some(5), ..WHOLE };
 
 const TO_RESERVED: Verb = Transition(Created, InventoryReserved);
 const TO_PAID: Verb = Transition(InventoryReserved, Paid);
@@ -50,8 +52,13 @@ fn one_order(state: Option<State>, verbs: &[Verb], on_row: &[Verb]) -> Vec<Model
         let scene =
             Scene { units: 1, holds: Firm, orders: vec![Given(&["A"], state)], actors: vec![(one, 0), (other, 0)] };
         let model = scene.model(&format!("one order, {}", in_words(state)));
-        // Only an order that is not there yet can be entered into the index.
-        if state.is_none() { Model { words: WITH_INDEX, ..model } } else { model }
+        match state {
+            // Only an order that is not there yet can be entered into the index.
+            None => Model { words: WITH_INDEX, ..model },
+            // Two attempts on one order, each of which may run the other's: millions.
+            Some(Created) if takes(one) && takes(other) => Model { bounds: TWO_ATTEMPTS, ..model },
+            Some(_) => model,
+        }
     };
     // There is one hold, and it is the first actor's.
     let one_hold = |(one, other): &(Verb, Verb)| match (one, other) {
