@@ -50,7 +50,7 @@ fn any_verb(shop: &Stockade, id: &str, dice: &mut Dice) {
     // Nearly always the lines that belong to the id.
     let own = id.bytes().last().unwrap_or_default() as usize;
     let lines = lines[if dice.roll(20) == 0 { dice.roll(6) } else { own } % 6];
-    match dice.roll(16) {
+    match dice.roll(20) {
         0 => _ = shop.create(id, lines),
         1..=5 => _ = shop.reserve(id, lines),
         6 => _ = shop.hold(id, lines).map(|hold| hold.keep()),
@@ -58,6 +58,11 @@ fn any_verb(shop: &Stockade, id: &str, dice: &mut Dice) {
         8 | 9 => _ = shop.cancel(id),
         10 => _ = shop.void(id),
         11 => _ = shop.pay(id),
+        // Holds that end while others look.
+        16 => _ = shop.reserve_for(id, lines, 1 + dice.roll(3) as u64),
+        17 => _ = shop.extend(id, 4),
+        18 => _ = shop.pay_or_reserve_again(id),
+        19 => _ = shop.expire_due(3),
         12 if dice.roll(50) == 0 => _ = shop.fulfil(id),
         12 => _ = shop.transition(id, State::Paid, State::Cancelled),
         13 => _ = shop.transition(id, State::Created, State::InventoryReserved),
