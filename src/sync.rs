@@ -167,6 +167,12 @@ mod real {
             self.0.load(LOAD)
         }
 
+        /// A load that nothing waits for: what is asked for early is near when it is needed.
+        #[inline]
+        pub(crate) fn warm(&self) {
+            std::hint::black_box(self.load());
+        }
+
         #[inline]
         pub(crate) fn store(&self, value: Wide) {
             self.0.store(value, STORE);

@@ -178,8 +178,8 @@ impl Stockade {
         loop {
             let resolved = self.resolve(lines)?;
             if let Ok(lines) = &resolved {
-                // A load that nothing waits for: the rows come while the index is waited for.
-                lines.iter().for_each(|line| _ = std::hint::black_box(self.protocol.rows.get(line.row).load()));
+                // The rows come while the index is waited for.
+                lines.iter().for_each(|line| self.protocol.rows.get(line.row).warm());
             }
             match (self.find_settled(id, hash, &moment), resolved) {
                 (Ok(found), _) if found.word.shown() == Some(State::Cancelled) => {
