@@ -1,9 +1,10 @@
 //! Growing memory of equal slots that are never moved and never given back to the system: `alloc` and `free`
 //! are lock-free, and reading a slot that has been freed is harmless (its tag tells).
 //!
-//! Memory comes in chunks of about 64 KiB, found through two levels of pointers: few enough that the pointers stay near, and
-//! nobody ever has to clear more than that, however much there is. Fresh slots are handed out in small runs, one run for each shard, so that threads do not share a
-//! counter; freed slots wait on a Treiber stack (R. K. Treiber, 1986) whose head carries a count against ABA.
+//! Memory comes in chunks of up to about 64 KiB, found through two levels of pointers: few enough that the pointers stay near,
+//! and nobody ever has to clear more than that, however much there is. Fresh slots are handed out in small runs, one run for
+//! each shard, so that threads do not share a counter; freed slots wait on a Treiber stack (R. K. Treiber, 1986) whose head
+//! carries a count against ABA.
 
 use std::alloc::{Layout, handle_alloc_error};
 
@@ -30,7 +31,7 @@ pub(crate) trait Slot: Sized + Send + Sync + 'static {
 }
 
 /// Slots up to the last chunk of the last directory.
-const DIRECTORY_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 9 };
+const DIRECTORY_BITS: u32 = if cfg!(stockade_loom) { 2 } else { 10 };
 const DIRECTORY: usize = 1 << DIRECTORY_BITS;
 /// Fresh slots that a shard takes at a time, or a chunk if that has fewer.
 const RUN: u64 = if cfg!(stockade_loom) { 2 } else { 16 };
@@ -60,7 +61,7 @@ pub(crate) struct Full;
 
 impl<T: Slot> Arena<T> {
     /// The number of the last slot there can be; the first is 1.
-    const LAST: u64 = {
+    pub(crate) const LAST: u64 = {
         let reached = T::CHUNK_BITS + 2 * DIRECTORY_BITS;
         (1 << if reached < T::NUMBER_BITS { reached } else { T::NUMBER_BITS }) - 1
     };

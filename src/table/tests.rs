@@ -61,6 +61,13 @@ fn room_from_the_beginning_is_not_divided_again() {
     }
 }
 
+/// Otherwise the index would be full before the records are, of which a cell can name so many.
+#[test]
+fn there_can_be_segments_for_as_many_keys_as_there_can_be_slots() {
+    let half_full = Arena::<Segment>::LAST * CELLS as u64 / 2;
+    assert!(half_full >= 1 << SLOT_BITS, "room for {half_full} keys");
+}
+
 /// Each of the first segments, that of the first root among them, is divided like any other when it is crowded.
 #[test]
 fn room_from_the_beginning_grows_like_any_other() {
