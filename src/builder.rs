@@ -41,9 +41,10 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Claims and touches the memory for so many orders now, so that no order up to there pays for growth: no new memory,
-    /// no page fault, no division of the index. Orders of one line with an id of up to 40 bytes, or 32 if they have a deadline or
-    /// are made by `create`; 64 bytes more for each further 48 bytes of id and lines. Entries in the set of deadlines are not among it. What comes after these grows as ever.
+    /// Claims and touches the memory for so many orders now, so that no order up to there pays for growth: no new
+    /// memory, no page fault, no division of the index. Orders of one line with an id of up to 40 bytes, or 32 if they
+    /// have a deadline or are made by `create`; 64 bytes more for each further 48 bytes of id and lines. Entries in the
+    /// set of deadlines are not among it. What comes after these grows as ever.
     pub fn capacity(mut self, orders: usize) -> Self {
         self.capacity = orders;
         self

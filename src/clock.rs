@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::sync::{Class, Word};
+use crate::sync::{Class, Word, change};
 
 /// Tells the time to an engine: milliseconds since an instant of its own choice. It must never go back (holds would live
 /// longer, nothing else), and should be quick. It must not call the engine. If it panics, the verb has not happened, or has
@@ -70,10 +70,7 @@ impl ManualClock {
 
     /// Moves on by so much.
     pub fn advance_ms(&self, ms: u64) {
-        let mut now = self.0.load();
-        while let Err(other) = self.0.compare_exchange(now, now.saturating_add(ms)) {
-            now = other;
-        }
+        change(&self.0, |now| Some(now.saturating_add(ms)));
     }
 }
 

@@ -24,10 +24,11 @@ use crate::{BuildError, Builder, Line, Sku, UnknownSku};
 ///
 /// An order takes 64 bytes if its id and lines need at most 48 (40 bytes of id and one line do), and 64 more for
 /// each further 48; a line is 8 bytes, an id is rounded up to 8. Its place in the index takes about 13 more.
-/// Cancelled orders keep their memory, because they keep their id. An order with a deadline, or one made by `create`, takes 8 bytes more (with an id of 33 to 40
-/// bytes that is another 64), and a hold with a deadline some 70 bytes for each line and as many again in an ordered set, until
-/// it is paid for or [`expire_due`](Self::expire_due) has told of its end. A SKU takes 328 bytes. An empty engine takes about 240 KiB; memory grows by about 64 KiB at a time,
-/// and nobody ever has to clear or copy more than that at once.
+/// Cancelled orders keep their memory, because they keep their id. An order with a deadline, or one made by `create`, takes
+/// 8 bytes more (with an id of 33 to 40 bytes that is another 64), and a hold with a deadline some 70 bytes for each
+/// line and as many again in an ordered set, until it is paid for or [`expire_due`](Self::expire_due) has told of its
+/// end. A SKU takes 328 bytes. An empty engine takes about 240 KiB; memory grows by about 64 KiB at a time, and
+/// nobody ever has to clear or copy more than that at once.
 ///
 /// With millions of orders the wait for memory is most of a call: the index cell of the id is seldom near, nor is the
 /// record of an old order. Besides these, with handles and nothing in the way, for an order of *n* lines:

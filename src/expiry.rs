@@ -11,7 +11,6 @@
 use crate::CancelReason;
 use crate::engine::Found;
 use crate::hooks::{Step, step};
-use crate::layout::NEVER;
 use crate::protocol::Protocol;
 use crate::record::{Deadline, RowLine};
 use crate::row::{Op, RowWord};
@@ -26,7 +25,7 @@ impl Protocol {
         if !matches!(word.phase(), Phase::Reserved | Phase::Releasing) {
             return false;
         }
-        let Some(deadline) = self.records.deadline(slot).filter(|it| it.ends_ms() != NEVER) else {
+        let Some(deadline) = self.records.deadline_to_come(slot) else {
             return false;
         };
         if !deadline.has_come(moment.ms()) {
@@ -91,10 +90,14 @@ impl Protocol {
 
     /// Lets go of up to `limit` holds that are dead, first deadline first, and answers their orders' ids: those that were let
     /// go in passing since the last call among them, each once.
-    pub(crate) fn expire_due(&self, limit: usize, moment: &Moment<'_>) -> Vec<Vec<u8>> {
+    pub(crate) fn expire_due(&self, limit: usize) -> Vec<Vec<u8>> {
         let mut ids = Vec::new();
-        while self.timers.any() && ids.len() < limit {
-            let Some(entry) = self.timers.first_due(ALL, moment.ms()) else { break };
+        if !self.timers.any() {
+            return ids;
+        }
+        let now_ms = self.timers.now_ms();
+        while ids.len() < limit {
+            let Some(entry) = self.timers.first_due(ALL, now_ms) else { break };
             self.settle_entry(entry);
             // Decided in the order and not by the set: late threads may enter an entry again.
             let Op { slot, tag } = entry.op();
@@ -130,7 +133,7 @@ impl Protocol {
 
     /// Takes a hold that is over out of the set. One that expired stays under [`ALL`] until somebody is told.
     pub(crate) fn forget_hold(&self, op: Op, is_expired: bool) {
-        let Some(deadline) = self.records.deadline(op.slot).filter(|it| it.ends_ms() != NEVER) else { return };
+        let Some(deadline) = self.records.deadline_to_come(op.slot) else { return };
         let rows = self.records.lines(op.slot).map(|line| line.row);
         self.timers.leave(op, deadline.ends_ms(), rows.chain((!is_expired).then_some(ALL)));
     }
@@ -140,7 +143,7 @@ impl Protocol {
         if busy.phase() == Phase::Reviving {
             return;
         }
-        let Some(deadline) = self.records.deadline(op.slot).filter(|it| it.ends_ms() != NEVER) else { return };
+        let Some(deadline) = self.records.deadline_to_come(op.slot) else { return };
         let rows: Vec<u32> = self.records.lines(op.slot).map(|line| line.row).collect();
         // Otherwise it is decided, and what was read may be another order's.
         if self.records.get(op.slot).state() == busy && deadline.tag() == op.tag {

@@ -23,7 +23,7 @@ use crossbeam_utils::CachePadded;
 use crate::arena::{Arena, Full, Slot};
 use crate::layout::{DEADLINE_BITS, Field, NEVER, SLOT_BITS, TAG_BITS};
 use crate::state::{OrderWord, Phase};
-use crate::sync::{Class, Word};
+use crate::sync::{Class, Word, change};
 
 /// Words of a record: state, head, payload.
 const WORDS: usize = 8;
@@ -312,6 +312,11 @@ impl Records {
         self.deadline_word(slot).map(|word| Deadline(word.load_as(Class::Deadlines)))
     }
 
+    /// The same, unless the hold does not end.
+    pub(crate) fn deadline_to_come(&self, slot: u32) -> Option<Deadline> {
+        self.deadline(slot).filter(|it| it.ends_ms() != NEVER)
+    }
+
     /// Moves a deadline on if it is still `from`.
     pub(crate) fn set_deadline(&self, slot: u32, from: Deadline, to: Deadline) -> bool {
         self.deadline_word(slot).is_some_and(|word| word.compare_exchange(from.0, to.0).is_ok())
@@ -323,17 +328,6 @@ impl Records {
             payload.skip((ID_BYTES.get(payload.head) as usize).div_ceil(8));
             payload.word()
         })
-    }
-}
-
-/// Changes a count, unless it cannot become what `to` says. Lock-free.
-fn change(count: &Word, to: impl Fn(u64) -> Option<u64>) -> Option<()> {
-    let mut now = count.load();
-    loop {
-        match count.compare_exchange(now, to(now)?) {
-            Ok(_) => return Some(()),
-            Err(other) => now = other,
-        }
     }
 }
 

@@ -81,6 +81,17 @@ impl Class {
         &[Class::Protocol, Class::Cells, Class::Growth, Class::Memory, Class::Payload, Class::Deadlines];
 }
 
+/// Changes a word, unless it cannot become what `to` says. Lock-free.
+pub(crate) fn change(word: &Word, to: impl Fn(u64) -> Option<u64>) -> Option<()> {
+    let mut now = word.load();
+    loop {
+        match word.compare_exchange(now, to(now)?) {
+            Ok(_) => return Some(()),
+            Err(other) => now = other,
+        }
+    }
+}
+
 /// A number nobody else in this process has been given (until four billion have).
 pub(crate) fn serial() -> u32 {
     static NEXT: AtomicU64 = AtomicU64::new(0);

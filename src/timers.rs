@@ -18,7 +18,7 @@ use crossbeam_skiplist::SkipMap;
 use crate::Clock;
 use crate::layout::NEVER;
 use crate::row::Op;
-use crate::sync::{Class, Edge, Word};
+use crate::sync::{Class, Edge, Word, change};
 
 /// An entry; by these fields, in this order, the set is sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,10 +81,7 @@ impl Timers {
         for row in rows.chain([ALL]) {
             self.entries.get_or_insert(Entry { row, ends_ms, slot: op.slot, tag: op.tag }, since_ms);
         }
-        let mut entered = self.entered.load();
-        while let Err(now) = self.entered.compare_exchange(entered, entered + 1) {
-            entered = now;
-        }
+        change(&self.entered, |entered| Some(entered + 1));
     }
 
     /// When a hold began, if it is in there with this end.

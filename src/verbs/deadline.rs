@@ -3,7 +3,7 @@
 use super::reserve::check_ttl;
 use crate::engine::Found;
 use crate::hooks::{Step, step};
-use crate::layout::{LAST_RESERVE_TAG, NEVER};
+use crate::layout::LAST_RESERVE_TAG;
 use crate::record::Deadline;
 use crate::request::RowLines;
 use crate::state::Phase;
@@ -35,7 +35,7 @@ impl Stockade {
     /// assert_eq!(shop.order("order-1").unwrap().cancelled, Some(CancelReason::Expired));
     /// ```
     pub fn expire_due(&self, limit: usize) -> Vec<String> {
-        let ids = self.protocol.expire_due(limit, &self.protocol.timers.moment());
+        let ids = self.protocol.expire_due(limit);
         ids.into_iter().map(|id| String::from_utf8_lossy(&id).into_owned()).collect()
     }
 
@@ -85,8 +85,7 @@ impl Stockade {
                 Some(actual) => return Err(ExtendError::InvalidState { actual }),
                 None => continue,
             }
-            let deadline = self.protocol.records.deadline(found.slot);
-            let deadline = deadline.filter(|it| it.ends_ms() != NEVER).ok_or(ExtendError::NoDeadline)?;
+            let deadline = self.protocol.records.deadline_to_come(found.slot).ok_or(ExtendError::NoDeadline)?;
             if let Some(deadline_ms) = self.move_deadline(found, deadline, ttl_ms, &moment) {
                 return Ok(Extended { deadline_ms });
             }

@@ -1,7 +1,6 @@
 //! Verbs that only look: order, orders, stats.
 
 use crate::engine::Found;
-use crate::layout::NEVER;
 use crate::record::Deadline;
 use crate::timers::Moment;
 use crate::{Order, State, Stats, Stockade};
@@ -61,7 +60,7 @@ impl Stockade {
             word = records.get(slot).state();
         }
         let state = word.shown()?;
-        let deadline = records.deadline(slot).filter(|it| state == State::InventoryReserved && it.ends_ms() != NEVER);
+        let deadline = records.deadline_to_come(slot).filter(|_| state == State::InventoryReserved);
         Some(Order {
             state,
             deadline_ms: deadline.map(Deadline::ends_ms),
