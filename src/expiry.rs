@@ -5,8 +5,8 @@
 //! payment that came in time decides like a cancel does, by one exchange of the order's state.
 //!
 //! Nobody is refused while a dead hold covers what he lacks: who finds a row short reads the clock, looks for holds on it
-//! that are dead by then, and then whether the row is still the same. A hold is in the set before it is in the row, and leaves the set after it has
-//! left the row, so there was an instant at which the row was short and nothing in it was dead.
+//! that are dead by then, and then whether the row is still the same. A hold is in the set before it is in the row, and
+//! leaves the set after it has left the row, so there was an instant at which the row was short and nothing in it was dead.
 
 use crate::CancelReason;
 use crate::engine::Found;
