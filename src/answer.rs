@@ -105,6 +105,22 @@ pub struct Line {
     pub quantity: u32,
 }
 
+/// One line of an order and what became of its units: ordered = open + fulfilled + cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct OrderLine {
+    /// Which row. [`Stockade::sku_name`](crate::Stockade::sku_name) gives the name.
+    pub sku: Sku,
+    /// Units of the order, as [`amend`](crate::Stockade::amend) last set them.
+    pub ordered: u32,
+    /// Units still to be fulfilled. The order holds them in INVENTORY_RESERVED and PAID, and not yet in CREATED.
+    pub open: u32,
+    /// Units that have left.
+    pub fulfilled: u32,
+    /// Units that were cancelled.
+    pub cancelled: u32,
+}
+
 /// An order as it stood at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -113,10 +129,10 @@ pub struct Order {
     pub id: String,
     /// Where the order is in its life.
     pub state: State,
-    /// Number of transitions since CREATED.
+    /// Number of transitions since CREATED, changes in part included.
     pub version: u64,
     /// Its lines, one for each SKU, in the engine's order of rows: that in which SKUs were added, if one thread added them.
-    pub lines: Vec<Line>,
+    pub lines: Vec<OrderLine>,
     /// Why it is CANCELLED; `None` in any other state.
     pub cancelled: Option<CancelReason>,
     /// When its hold ends, by the engine's [`Clock`](crate::Clock); `None` if it has no deadline, or is not INVENTORY_RESERVED.
@@ -174,11 +190,11 @@ pub enum Created {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Cancelled {
-    /// This call cancelled the order.
+    /// This call cancelled the order, or what was still open of one that had been fulfilled in part: that is FULFILLED now.
     Released {
         /// The state it was in.
         from: State,
-        /// What went back to the stock: the order's lines, or nothing if it was CREATED.
+        /// What went back to the stock: what was open of the order's lines, or nothing if it was CREATED.
         lines: Vec<Line>,
     },
     /// It was cancelled before; nothing changed.
@@ -211,6 +227,19 @@ pub enum Advanced {
         /// The state it is in.
         state: State,
     },
+}
+
+/// What [`cancel_lines`](crate::Stockade::cancel_lines), [`fulfil_lines`](crate::Stockade::fulfil_lines) and
+/// [`amend`](crate::Stockade::amend) answer: what they left of the order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use]
+pub struct Revised {
+    /// Units still open, over all lines.
+    pub open: u64,
+    /// The state in which the order has ended by this call, because nothing is open any more: FULFILLED if anything was
+    /// fulfilled, else CANCELLED.
+    pub closed: Option<State>,
 }
 
 /// What [`extend`](crate::Stockade::extend) answers.

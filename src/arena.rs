@@ -55,6 +55,12 @@ pub(crate) struct Arena<T: Slot> {
     runs: Box<[CachePadded<Word>]>,
 }
 
+impl<T: Slot> Default for Arena<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// The arena has handed out all it may.
 #[derive(Debug)]
 pub(crate) struct Full;
@@ -82,8 +88,13 @@ impl<T: Slot> Arena<T> {
     /// some slot, whose tag will not fit.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> &T {
-        let chunk = self.chunk(slot as usize >> T::CHUNK_BITS).unwrap_or(&self.first);
-        T::at(chunk, slot as usize % (1 << T::CHUNK_BITS))
+        self.find(slot).unwrap_or_else(|| T::at(&self.first, slot as usize % (1 << T::CHUNK_BITS)))
+    }
+
+    /// The slot of this number, if there is memory for it.
+    #[inline]
+    pub(crate) fn find(&self, slot: u32) -> Option<&T> {
+        Some(T::at(self.chunk(slot as usize >> T::CHUNK_BITS)?, slot as usize % (1 << T::CHUNK_BITS)))
     }
 
     #[inline]

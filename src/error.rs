@@ -310,6 +310,139 @@ pub enum AdvanceError {
     },
 }
 
+/// Why [`cancel_lines`](crate::Stockade::cancel_lines) cancelled nothing.
+///
+/// Where several apply the first in this order is the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CancelLinesError {
+    /// The lines cannot be taken, whatever the order.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// No order has this id.
+    #[error("unknown order: reserve it first")]
+    UnknownOrder,
+    /// The hold's deadline came before this call: the order is CANCELLED, its units are free.
+    #[error("the hold has expired: there is nothing left to cancel")]
+    Expired,
+    /// The order is neither INVENTORY_RESERVED nor PAID.
+    #[error("not allowed: the order is {actual}")]
+    InvalidState {
+        /// The state the order is in.
+        actual: State,
+    },
+    /// A line names a SKU that is not in this engine.
+    #[error(transparent)]
+    UnknownSku(#[from] UnknownSku),
+    /// A line of the order has less open than was asked for; the first such line. Nothing was changed.
+    #[error("too much: {wanted} of {sku:?}, of which {open} are open")]
+    TooMuch {
+        /// The row's name.
+        sku: Box<str>,
+        /// Units asked for.
+        wanted: u32,
+        /// Units open.
+        open: u32,
+    },
+    /// This order has been changed 2^20 times.
+    #[error("the order's counter of changes is at its end; cancel or fulfil it whole")]
+    Exhausted,
+    /// The engine has no room for the order's new lines.
+    #[error("the engine is full: no room for the new lines; cancel or fulfil the order whole")]
+    Full,
+}
+
+/// Why [`fulfil_lines`](crate::Stockade::fulfil_lines) fulfilled nothing.
+///
+/// Where several apply the first in this order is the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FulfilLinesError {
+    /// The lines cannot be taken, whatever the order.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// No order has this id.
+    #[error("unknown order: reserve it first")]
+    UnknownOrder,
+    /// The hold's deadline came before this call: the order is CANCELLED, its units are free.
+    #[error("the hold has expired: pay_or_reserve_again takes the units again if they are still there")]
+    Expired,
+    /// The order is not PAID.
+    #[error("not allowed: the order is {actual}")]
+    InvalidState {
+        /// The state the order is in.
+        actual: State,
+    },
+    /// A line names a SKU that is not in this engine.
+    #[error(transparent)]
+    UnknownSku(#[from] UnknownSku),
+    /// A line of the order has less open than was asked for; the first such line. Nothing was changed.
+    #[error("too much: {wanted} of {sku:?}, of which {open} are open")]
+    TooMuch {
+        /// The row's name.
+        sku: Box<str>,
+        /// Units asked for.
+        wanted: u32,
+        /// Units open.
+        open: u32,
+    },
+    /// This order has been changed 2^20 times.
+    #[error("the order's counter of changes is at its end; cancel or fulfil it whole")]
+    Exhausted,
+    /// The engine has no room for the order's new lines.
+    #[error("the engine is full: no room for the new lines; cancel or fulfil the order whole")]
+    Full,
+}
+
+/// Why [`amend`](crate::Stockade::amend) changed nothing.
+///
+/// Where several apply the first in this order is the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AmendError {
+    /// The lines cannot be taken, whatever the order.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// No order has this id.
+    #[error("unknown order: reserve it first")]
+    UnknownOrder,
+    /// The hold's deadline came before this call: the order is CANCELLED, its units are free.
+    #[error("the hold has expired; use a new id")]
+    Expired,
+    /// The order is neither INVENTORY_RESERVED nor PAID.
+    #[error("not allowed: the order is {actual}")]
+    InvalidState {
+        /// The state the order is in.
+        actual: State,
+    },
+    /// A line names a SKU that is not in this engine.
+    #[error(transparent)]
+    UnknownSku(#[from] UnknownSku),
+    /// Fewer units than are fulfilled and cancelled already, or none of a line of which some are; the first such line.
+    #[error("too few: {wanted} of {sku:?}, of which {settled} are fulfilled or cancelled already")]
+    TooFew {
+        /// The row's name.
+        sku: Box<str>,
+        /// Units asked for; 0 of a line that was left out.
+        wanted: u32,
+        /// Units fulfilled or cancelled.
+        settled: u32,
+    },
+    /// At one instant between call and return there was not enough for the difference of every line listed here. `wanted` is
+    /// the difference.
+    #[error("insufficient stock: {short}")]
+    Insufficient {
+        /// Every short line.
+        short: Shortages,
+    },
+    /// A row has changed 2^44 times, or this order 2^20 times.
+    #[error("a counter of the row or the order is at its end; use a new SKU or a new id")]
+    Exhausted,
+    /// The engine has no room for the order's new lines.
+    #[error("the engine is full: no room for the new lines")]
+    Full,
+}
+
 /// Why [`extend`](crate::Stockade::extend) did not extend a hold.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -364,7 +497,7 @@ pub enum PayAgainError {
 /// Why [`transition`](crate::Stockade::transition) did not move the order.
 ///
 /// Where several apply the first in this order is the answer: `NotAllowed`, `UnknownOrder`, `InvalidState`,
-/// `Insufficient`, `Exhausted`.
+/// `PartlyFulfilled`, `Insufficient`, `Exhausted`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TransitionError {
@@ -387,6 +520,9 @@ pub enum TransitionError {
         /// The state the order is in.
         actual: State,
     },
+    /// PAID -> CANCELLED only: some units have left, so the order can only become FULFILLED. `cancel` gives back the others.
+    #[error("the order has been fulfilled in part; cancel gives back what is open, and it is FULFILLED then")]
+    PartlyFulfilled,
     /// CREATED -> INVENTORY_RESERVED only: the stock was short. The order stays CREATED.
     #[error("insufficient stock: {short}")]
     Insufficient {

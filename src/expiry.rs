@@ -22,7 +22,7 @@ impl Protocol {
     /// Lets go of an order's hold if it is dead. True: it was, or the order has changed; look again. Lock-free.
     pub(crate) fn let_go_if_dead(&self, found: Found, moment: &Moment<'_>) -> bool {
         let Found { slot, word } = found;
-        if !matches!(word.phase(), Phase::Reserved | Phase::Releasing) {
+        if !matches!(word.phase(), Phase::Reserved | Phase::Releasing | Phase::Revising) {
             return false;
         }
         let Some(deadline) = self.records.deadline_to_come(slot) else {
@@ -32,9 +32,9 @@ impl Protocol {
             return false;
         }
         match word.phase() {
-            // Somebody is at it, or cancels it. It shows as it was until that is decided, and dead holds must not show.
-            Phase::Releasing => self.help(found.op()),
-            _ => self.expire(slot, word, deadline),
+            Phase::Reserved => self.expire(slot, word, deadline),
+            // Somebody is at it, or cancels or changes it. It shows as it was until that is decided, and dead holds must not show.
+            _ => self.help(found.op()),
         }
         true
     }
@@ -112,42 +112,53 @@ impl Protocol {
         ids
     }
 
-    /// Sees to it that a due entry's hold is not held any more, if it is this entry by which it ends.
+    /// Sees to it that a due entry can be taken out: its hold is not held any more, or is entered with its deadline of today.
     fn settle_entry(&self, entry: Entry) {
         let Op { slot, tag } = entry.op();
         loop {
             let word = self.records.get(slot).state();
             if word.is_busy() {
                 self.help(Op { slot, tag: word.tag() });
-            } else if word.tag() == tag && word.phase() == Phase::Reserved {
-                match self.records.deadline(slot) {
-                    // Earlier: somebody was about to extend it, and was too late.
-                    Some(deadline) if deadline.ends_ms() <= entry.ends_ms => self.expire(slot, word, deadline),
-                    _ => return,
-                }
-            } else {
-                return;
+                continue;
+            }
+            let deadline = self.records.deadline(slot).filter(|deadline| deadline.tag() == tag);
+            match deadline.filter(|_| word.phase() == Phase::Reserved) {
+                Some(deadline) if deadline.ends_ms() <= entry.ends_ms => self.expire(slot, word, deadline),
+                // Extended, by somebody who did not know yet that the order holds units of this row.
+                Some(deadline) => return self.timers.postpone(entry, deadline.ends_ms()),
+                None => return,
             }
         }
     }
 
-    /// Takes a hold that is over out of the set. One that expired stays under [`ALL`] until somebody is told.
-    pub(crate) fn forget_hold(&self, op: Op, is_expired: bool) {
-        let Some(deadline) = self.records.deadline_to_come(op.slot) else { return };
-        let rows = self.records.lines(op.slot).map(|line| line.row);
-        self.timers.leave(op, deadline.ends_ms(), rows.chain((!is_expired).then_some(ALL)));
+    /// A hold is named by the operation that took its units, as its deadline says.
+    pub(crate) fn hold(&self, slot: u32) -> Option<(Op, Deadline)> {
+        let deadline = self.records.deadline_to_come(slot)?;
+        Some((Op { slot, tag: deadline.tag() }, deadline))
     }
 
-    /// Enters a hold in the set before it is decided that it is taken.
+    /// Takes a hold on these rows that is over out of the set. One that expired stays under [`ALL`] until somebody is told.
+    pub(crate) fn forget_hold(&self, slot: u32, rows: impl Iterator<Item = u32>, is_expired: bool) {
+        let Some((hold, deadline)) = self.hold(slot) else { return };
+        self.timers.leave(hold, deadline.ends_ms(), rows.chain((!is_expired).then_some(ALL)));
+    }
+
+    /// Enters a hold in the set before it is decided that it is taken, or that a revision takes more for it.
     pub(crate) fn enter_hold(&self, op: Op, busy: OrderWord) {
-        if busy.phase() == Phase::Reviving {
+        if !matches!(busy.phase(), Phase::Reserving | Phase::Retrying | Phase::Revising) {
             return;
         }
-        let Some(deadline) = self.records.deadline_to_come(op.slot) else { return };
-        let rows: Vec<u32> = self.records.lines(op.slot).map(|line| line.row).collect();
+        let Some((hold, deadline)) = self.hold(op.slot) else { return };
+        let rows: Vec<u32> = if busy.is_revision() {
+            let parts = self.records.announced(op.slot, op.tag);
+            parts.filter(|part| part.change > 0).map(|part| part.row).collect()
+        } else {
+            self.records.lines(op.slot).map(|line| line.row).collect()
+        };
         // Otherwise it is decided, and what was read may be another order's.
-        if self.records.get(op.slot).state() == busy && deadline.tag() == op.tag {
-            self.timers.enter(op, deadline.ends_ms(), self.timers.now_ms(), rows.into_iter());
+        let is_due = self.records.get(op.slot).state() == busy && (hold == op || busy.is_revision());
+        if is_due && !rows.is_empty() {
+            self.timers.enter(hold, deadline.ends_ms(), self.timers.now_ms(), rows.into_iter());
             step(Step::HoldEntered);
         }
     }

@@ -40,6 +40,8 @@ steps! {
     EffectSeen,
     /// A line of an order was read, the order's state is not.
     LineRead,
+    /// A line of an edition was read, the order's state is not.
+    EditionRead,
     /// Rows were looked at and one was short; they are not looked at again.
     ShortRowSeen,
     /// A row was read, the order's state not yet.
@@ -62,6 +64,12 @@ steps! {
     ShortageSeen,
     /// An attempt on a CREATED order is announced in its deadline, not begun.
     AttemptAnnounced,
+    /// An edition of an order's lines is written, not announced.
+    EditionWritten,
+    /// A revision is announced, not begun.
+    RevisionAnnounced,
+    /// A RESERVED or PAID order began to change in part.
+    RevisionBegun,
     /// A hold is in the set of deadlines, not decided.
     HoldEntered,
     /// A deadline is marked dead, the order not released.

@@ -33,7 +33,7 @@
 //! # Where to start reading
 //!
 //! `layout.rs` (the packed words), `state.rs` (an order's life), `row.rs`, then `protocol.rs`, where everything
-//! happens; `table.rs` finds orders by id, `verbs/` is what users call. `sync.rs` holds the memory orderings.
+//! happens; `revision.rs` changes orders in part, `expiry.rs` ends holds; `table.rs` finds orders by id, `verbs/` is what users call. `sync.rs` holds the memory orderings.
 
 mod answer;
 mod arena;
@@ -43,9 +43,11 @@ mod engine;
 mod error;
 mod expiry;
 mod layout;
+mod ledger;
 mod protocol;
 mod record;
 mod request;
+mod revision;
 mod row;
 mod rows;
 mod state;
@@ -64,16 +66,16 @@ mod hooks;
 pub use sync::model;
 
 pub use answer::{
-    Advanced, CancelReason, Cancelled, Created, Extended, Line, Order, PaidLate, Reservation, Reserved, Sku, State,
-    Stock,
+    Advanced, CancelReason, Cancelled, Created, Extended, Line, Order, OrderLine, PaidLate, Reservation, Reserved,
+    Revised, Sku, State, Stock,
 };
 pub use builder::Builder;
 pub use clock::{Clock, ManualClock, MonotonicClock};
 pub use engine::Stockade;
 pub use error::{
-    AddSkuError, AdvanceError, BalanceError, BuildError, CancelError, CreateError, ExtendError, HoldClosed, Invalid,
-    PayAgainError, ReserveError, RestockError, SetAvailableError, Shortage, Shortages, TransitionError, UnknownSku,
-    VoidError, WriteOffError,
+    AddSkuError, AdvanceError, AmendError, BalanceError, BuildError, CancelError, CancelLinesError, CreateError,
+    ExtendError, FulfilLinesError, HoldClosed, Invalid, PayAgainError, ReserveError, RestockError, SetAvailableError,
+    Shortage, Shortages, TransitionError, UnknownSku, VoidError, WriteOffError,
 };
 pub use layout::{MAX_KEY_BYTES, MAX_LINES, MAX_UNITS};
 pub use request::SkuRef;

@@ -28,11 +28,12 @@
 use crate::error::{Shortage, Shortages};
 use crate::hooks::{Step, step};
 use crate::layout::LAST_ROW_VERSION;
-use crate::record::{Records, RowLine};
+use crate::ledger::Parts;
+use crate::record::{Lines, Records, RowLine};
 use crate::request::{PerLine, RowLines};
 use crate::row::{Op, Row, RowWord};
 use crate::rows::Rows;
-use crate::state::{Effect, OrderWord, Phase};
+use crate::state::{Effect, Left, OrderWord, Phase};
 use crate::stats::{Event, Tally};
 use crate::timers::Timers;
 use crate::{CancelReason, Stock};
@@ -43,6 +44,81 @@ pub(crate) struct Protocol {
     pub(crate) records: Records,
     pub(crate) tally: Tally,
     pub(crate) timers: Timers,
+}
+
+/// What an operation does to one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) line: RowLine,
+    way: Way,
+}
+
+/// In which direction units go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// As those of the whole operation.
+    AsAll,
+    Take,
+    GiveBack,
+}
+
+impl From<RowLine> for Change {
+    #[inline]
+    fn from(line: RowLine) -> Self {
+        Change { line, way: Way::AsAll }
+    }
+}
+
+impl Change {
+    /// Units taken from a row, or given back to it if they are negative.
+    pub(crate) fn of(row: u32, units: i64) -> Self {
+        let quantity = u32::try_from(units.unsigned_abs()).unwrap_or(u32::MAX);
+        let way = if units < 0 { Way::GiveBack } else { Way::Take };
+        Change { line: RowLine { row, quantity }, way }
+    }
+
+    /// Whether a row has too little for it, in this busy state.
+    #[inline]
+    fn is_short(self, busy: OrderWord, row: RowWord) -> bool {
+        let takes = self.way == Way::Take || self.way == Way::AsAll && busy.takes();
+        takes && row.available() < u64::from(self.line.quantity)
+    }
+
+    /// What the effect of the operation is on this row.
+    #[inline]
+    fn effect(self, of_all: Effect) -> Effect {
+        match (of_all, self.way) {
+            (Effect::Revise, Way::Take) => Effect::Take,
+            (Effect::Revise, _) => Effect::GiveBack,
+            (of_all, _) => of_all,
+        }
+    }
+}
+
+/// The changes of an operation, in ascending row order.
+enum Changes<'a> {
+    /// Those of the lines that the order was made with.
+    Lines(Lines<'a>),
+    /// Those of what is open of an edition.
+    Open(Parts<'a>),
+    /// Those that an edition makes.
+    Revision(Parts<'a>),
+}
+
+impl Iterator for Changes<'_> {
+    type Item = Change;
+
+    #[inline]
+    fn next(&mut self) -> Option<Change> {
+        match self {
+            Changes::Lines(lines) => lines.next().map(Change::from),
+            Changes::Open(parts) => {
+                let open = parts.find(|part| part.open() > 0)?;
+                Some(RowLine { row: open.row, quantity: open.open() }.into())
+            }
+            Changes::Revision(parts) => parts.find_map(|part| part.touched()),
+        }
+    }
 }
 
 /// How freezing a row for an operation went.
@@ -68,21 +144,28 @@ impl Protocol {
     /// the operation began, `seen` each line's row as it was before that. Lock-free.
     ///
     /// With nothing in the way, it costs one exchange of the order's state, and two of the row for each line.
-    pub(crate) fn drive(&self, slot: u32, busy: OrderWord, lines: &[RowLine], mut seen: PerLine<RowWord>) -> Verdict {
+    pub(crate) fn drive<C: Copy + Into<Change>>(
+        &self,
+        slot: u32,
+        busy: OrderWord,
+        changes: &[C],
+        mut seen: PerLine<RowWord>,
+    ) -> Verdict {
         let op = Op { slot, tag: busy.tag() };
         let mut short = Vec::new();
-        for (line, seen) in lines.iter().zip(seen.iter_mut()) {
+        for (change, seen) in changes.iter().zip(seen.iter_mut()) {
+            let change: Change = (*change).into();
             let mut before = Some((*seen, busy));
             loop {
-                match self.freeze(op, *line, before.take()) {
+                match self.freeze(op, change.line, before.take()) {
                     Freeze::Blocked(by) => self.help(by),
                     Freeze::Decided(word) => {
                         self.finish(op, word);
                         return Verdict::Unseen;
                     }
                     Freeze::Frozen(row, _) => {
-                        if busy.takes() && row.available() < u64::from(line.quantity) {
-                            short.push((*line, row.available()));
+                        if change.is_short(busy, row) {
+                            short.push((change.line, row.available()));
                         }
                         *seen = row;
                         break;
@@ -94,8 +177,10 @@ impl Protocol {
             self.finish(op, self.records.get(slot).state());
             return Verdict::Unseen;
         };
-        for (line, frozen) in lines.iter().zip(seen.iter()) {
-            self.replace(self.rows.get(line.row), *frozen, decided.effect_of(op.tag), line.quantity);
+        let effect = decided.effect_of(op.tag);
+        for (change, frozen) in changes.iter().zip(seen.iter()) {
+            let change: Change = (*change).into();
+            self.replace(self.rows.get(change.line.row), *frozen, change.effect(effect), change.line.quantity);
         }
         Verdict::Witnessed(short)
     }
@@ -118,20 +203,24 @@ impl Protocol {
     fn complete(&self, op: Op) -> Option<Op> {
         let mut short = false;
         let mut busy = None;
-        for line in self.records.lines(op.slot) {
-            match self.freeze(op, line, None) {
+        for change in self.changes(op) {
+            match self.freeze(op, change.line, None) {
                 Freeze::Blocked(by) => return Some(by),
                 Freeze::Decided(word) => {
                     self.finish(op, word);
                     return None;
                 }
                 Freeze::Frozen(row, state) => {
-                    short |= state.takes() && row.available() < u64::from(line.quantity);
+                    short |= change.is_short(state, row);
                     busy = Some(state);
                 }
             }
         }
-        // Without a row there is nothing to decide: the record has been recycled under this helper.
+        // Without a row it is a revision that touches none; or the record has been recycled under this helper.
+        let busy = busy.or_else(|| {
+            let word = self.records.get(op.slot).state();
+            (word.effect_of(op.tag) == Effect::Undecided).then_some(word)
+        });
         if let Some(busy) = busy {
             let mine = self.decide(op.slot, busy, short);
             self.finish(op, mine.unwrap_or_else(|| self.records.get(op.slot).state()));
@@ -174,8 +263,9 @@ impl Protocol {
     /// while it is busy, so what was read after the last row is what it must still be.
     fn decide(&self, slot: u32, busy: OrderWord, short: bool) -> Option<OrderWord> {
         step(Step::AllInstalled);
-        let decided = busy.decide(short)?;
-        if busy.takes() && !short {
+        let left = if busy.is_revision() { self.records.left(slot, busy.tag()) } else { Left::Open { shipped: false } };
+        let decided = busy.decide(short, left)?;
+        if !busy.gives_back() && !short {
             self.enter_hold(Op { slot, tag: busy.tag() }, busy);
         }
         let mine = self.advance(slot, busy, decided);
@@ -190,12 +280,38 @@ impl Protocol {
     /// under one tag the effect is one.
     pub(crate) fn finish(&self, op: Op, word: OrderWord) -> PerLine<RowWord> {
         let effect = word.effect_of(op.tag);
-        let finished = self.records.lines(op.slot).map(|line| {
-            let row = self.rows.get(line.row);
+        let finished = self.changes_by(op.slot, word).map(|change| {
+            let row = self.rows.get(change.line.row);
             let seen = row.load();
-            if seen.intent() == Some(op) { self.replace(row, seen, effect, line.quantity) } else { seen }
+            if seen.intent() != Some(op) {
+                return seen;
+            }
+            self.replace(row, seen, change.effect(effect), change.line.quantity)
         });
-        finished.collect()
+        let finished = finished.collect();
+        if word.tag() == op.tag
+            && let Some(accepted) = word.verdict()
+        {
+            self.records.note_verdict(op.slot, op.tag, accepted);
+        }
+        finished
+    }
+
+    /// The changes of an operation; like all payload they count only if the order's state, read afterwards, has its tag.
+    fn changes(&self, op: Op) -> Changes<'_> {
+        match self.records.ledger(op.slot) {
+            None => Changes::Lines(self.records.lines(op.slot)),
+            Some(_) => self.changes_by(op.slot, self.records.get(op.slot).state()),
+        }
+    }
+
+    /// The changes of the operation that an order's state names.
+    fn changes_by(&self, slot: u32, word: OrderWord) -> Changes<'_> {
+        match word.edition() {
+            _ if word.is_revision() => Changes::Revision(self.records.announced(slot, word.tag())),
+            Some(number) => Changes::Open(self.records.edition(slot, number)),
+            None => Changes::Lines(self.records.lines(slot)),
+        }
     }
 
     /// Replaces the intent `of` in a row by its effect, unless it is undecided: then false. Also true if the row
@@ -226,7 +342,26 @@ impl Protocol {
         let quantity = self.records.lines(of.slot).find(|line| line.row == row).map_or(0, |line| line.quantity);
         step(Step::LineRead);
         // Read after the line: with the same tag, the record was still this order's when the line was read.
-        (self.records.get(of.slot).state().effect_of(of.tag), quantity)
+        let word = self.records.get(of.slot).state();
+        if word.tag() == of.tag && (word.is_revision() || word.edition().is_some()) {
+            return self.effect_by(row, of, word);
+        }
+        (word.effect_of(of.tag), quantity)
+    }
+
+    /// The same for an order that was changed in part, whose state says where to look.
+    fn effect_by(&self, row: u32, of: Op, seen: OrderWord) -> (Effect, u32) {
+        let mut seen = seen;
+        loop {
+            let change = self.changes_by(of.slot, seen).find(|change| change.line.row == row);
+            step(Step::EditionRead);
+            let word = self.records.get(of.slot).state();
+            if word == seen || word.tag() != of.tag {
+                let of_all = word.effect_of(of.tag);
+                return change.map_or((of_all, 0), |change| (change.effect(of_all), change.line.quantity));
+            }
+            seen = word;
+        }
     }
 
     /// The row at one instant. Lock-free; a reader starts over only when the row has changed.
@@ -282,12 +417,23 @@ impl Protocol {
         }
     }
 
-    /// Gives back what a RESERVED or PAID order holds: its lines, unless it is in this state no more. Lock-free.
+    /// What of its lines an order in this state has open: what it holds, if it holds. Like all payload it counts only if the
+    /// state, read afterwards, has the same tag.
+    pub(crate) fn open_lines(&self, slot: u32, word: OrderWord) -> RowLines {
+        match word.edition() {
+            None => self.records.lines(slot).collect(),
+            Some(number) => Changes::Open(self.records.edition(slot, number)).map(|change| change.line).collect(),
+        }
+    }
+
+    /// Gives back what a RESERVED or PAID order holds, unless it is in this state no more. Lock-free.
     pub(crate) fn release(&self, slot: u32, word: OrderWord, reason: CancelReason) -> Option<RowLines> {
         let op = Op { slot, tag: word.tag() };
         // What took the stock must be finished on every row before the tag moves on.
-        let seen = self.finish(op, word);
-        let lines: RowLines = self.records.lines(slot).collect();
+        let finished = self.finish(op, word);
+        let lines = self.open_lines(slot, word);
+        // After a revision, what was finished are the rows that it changed.
+        let seen = if word.is_revision() { lines.map(|line| self.read(line.row)) } else { finished };
         let is_paid = word.phase() == Phase::Paid;
         let releasing = word.begin(if is_paid { Phase::ReleasingPaid } else { Phase::Releasing }).because(reason);
         step(Step::TransitionComputed);
@@ -297,7 +443,7 @@ impl Protocol {
         step(Step::ReleaseBegun);
         self.drive(slot, releasing, &lines, seen);
         if !is_paid {
-            self.forget_hold(op, reason == CancelReason::Expired);
+            self.forget_hold(slot, lines.iter().map(|line| line.row), reason == CancelReason::Expired);
         }
         Some(lines)
     }

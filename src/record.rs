@@ -4,7 +4,7 @@
 //! | word | content |
 //! | --- | --- |
 //! | 0 | state word ([`OrderWord`]) |
-//! | 1 | bytes of the id 8, lines 13, next record 28 (the arena's free list uses this word too), whether timed 1 |
+//! | 1 | bytes of the id 8, lines 14, next record 28 (the arena's free list uses this word too), whether timed 1 |
 //! | 2..8 | the id, eight bytes a word, then the [`Deadline`] of a timed order, then the lines, one a word |
 //!
 //! An id of up to 40 bytes and one line fill exactly one record; of a timed order, one of 32. What does not fit goes on in
@@ -22,15 +22,16 @@ use crossbeam_utils::CachePadded;
 
 use crate::arena::{Arena, Full, Slot};
 use crate::layout::{DEADLINE_BITS, Field, NEVER, SLOT_BITS, TAG_BITS};
+use crate::ledger::Ledger;
 use crate::state::{OrderWord, Phase};
-use crate::sync::{Class, Word, change};
+use crate::sync::{Class, Lazy, Word, change};
 
 /// Words of a record: state, head, payload.
 const WORDS: usize = 8;
 const PAYLOAD: usize = WORDS - 2;
 
 const ID_BYTES: Field = Field::lowest(8);
-const LINES: Field = ID_BYTES.then(13);
+const LINES: Field = ID_BYTES.then(14);
 const NEXT: Field = LINES.then(SLOT_BITS);
 const TIMED: Field = NEXT.then(1);
 
@@ -190,6 +191,8 @@ pub(crate) fn key_words(key: &str) -> impl Iterator<Item = u64> + '_ {
 /// All order records, and how many more orders there may be.
 pub(crate) struct Records {
     pub(crate) arena: Arena<Record>,
+    /// Made when the first order is changed in part.
+    pub(crate) ledgers: Lazy<Arena<Ledger>>,
     room: Option<CachePadded<Word>>,
     /// Dead records that the index still names.
     dead: CachePadded<Word>,
@@ -198,7 +201,7 @@ pub(crate) struct Records {
 impl Records {
     pub(crate) fn new(max_orders: Option<u64>) -> Self {
         let room = max_orders.map(|orders| CachePadded::new(Word::of(Class::Memory, orders)));
-        Records { arena: Arena::new(), room, dead: CachePadded::new(Word::of(Class::Memory, 0)) }
+        Records { arena: Arena::new(), ledgers: Lazy::new(), room, dead: CachePadded::new(Word::of(Class::Memory, 0)) }
     }
 
     /// Takes one from the orders there may still be. Lock-free.
@@ -249,9 +252,8 @@ impl Records {
         let slot = self.arena.alloc().inspect_err(|_| self.give_room_back())?;
         let draft = Draft { records: self, slot };
         let first = self.get(slot);
-        first.head().store(0);
         let deadline = ends_ms.map(|ends_ms| Deadline::new(ends_ms, first.state().tag()).0);
-        let mut pen = Pen { records: self, record: first, at: 0 };
+        let mut pen = Pen::new(self, slot);
         for word in key_words(id) {
             pen.write(word)?;
         }
@@ -268,7 +270,7 @@ impl Records {
     }
 
     /// Gives a record and its continuations back that nobody else can find.
-    fn recycle(&self, slot: u32) {
+    pub(crate) fn recycle(&self, slot: u32) {
         let mut slot = slot;
         while slot != 0 {
             let record = self.arena.get(slot);
@@ -281,6 +283,16 @@ impl Records {
             }
             slot = next;
         }
+    }
+
+    /// Of a record that nobody else can find.
+    pub(crate) fn set_lines(&self, slot: u32, lines: usize) {
+        let head = self.get(slot).head();
+        head.store(LINES.set(head.load(), lines as u64));
+    }
+
+    pub(crate) fn count_lines(&self, slot: u32) -> usize {
+        LINES.get(self.get(slot).head().load()) as usize
     }
 
     pub(crate) fn get(&self, slot: u32) -> &Record {
@@ -332,15 +344,22 @@ impl Records {
 }
 
 /// Writes a record's payload word by word, and goes on in further records.
-struct Pen<'a> {
+pub(crate) struct Pen<'a> {
     records: &'a Records,
     record: &'a Record,
     at: usize,
 }
 
-impl Pen<'_> {
+impl<'a> Pen<'a> {
+    /// For a record that nobody else can find.
+    pub(crate) fn new(records: &'a Records, slot: u32) -> Self {
+        let record = records.get(slot);
+        record.head().store(0);
+        Pen { records, record, at: 0 }
+    }
+
     #[inline]
-    fn write(&mut self, word: u64) -> Result<(), Full> {
+    pub(crate) fn write(&mut self, word: u64) -> Result<(), Full> {
         if self.at == PAYLOAD {
             self.go_on()?;
         }
@@ -362,7 +381,7 @@ impl Pen<'_> {
 }
 
 /// Reads a record's payload word by word, through all its continuations.
-struct Payload<'a> {
+pub(crate) struct Payload<'a> {
     records: &'a Records,
     head: u64,
     record: &'a Record,
@@ -370,13 +389,13 @@ struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    fn new(records: &'a Records, slot: u32) -> Self {
+    pub(crate) fn new(records: &'a Records, slot: u32) -> Self {
         let record = records.get(slot);
         Payload { records, head: record.head().load(), record, at: 0 }
     }
 
     #[inline]
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.word().load()
     }
 

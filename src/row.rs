@@ -69,7 +69,8 @@ impl RowWord {
             // Taking was decided with enough in the row, giving back returns what had been received: neither wraps.
             Effect::Take => RowWord::new(self.available() - quantity, self.version() + 1),
             Effect::GiveBack => RowWord::new(self.available() + quantity, self.version() + 1),
-            Effect::Void | Effect::Undecided => RowWord::new(self.available(), self.version()),
+            // Of a revision, each row has one of the others.
+            Effect::Void | Effect::Undecided | Effect::Revise => RowWord::new(self.available(), self.version()),
         }
     }
 

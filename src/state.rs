@@ -15,15 +15,27 @@
 //!
 //! RESERVING is a reserve of an id nobody knows: if refused, there never was an order. RETRYING is a reserve of
 //! a CREATED order: if refused, it is CREATED again. REVIVING takes the units of an expired order again, for a payment that
-//! comes late; LAPSED is CANCELLED for everybody, but its tag has given nothing back. Each busy phase has a tag of its own.
+//! comes late; LAPSED is CANCELLED for everybody, but its tag has given nothing back. REVISING and REVISING_PAID change a
+//! RESERVED or PAID order in part: it is afterwards what it was before, or CANCELLED or FULFILLED if nothing is open any more.
+//! Each busy phase has a tag of its own.
 
 use crate::layout::{Field, TAG_BITS};
 use crate::{CancelReason, State};
 
-const PHASE: Field = Field::lowest(4);
+const PHASE: Field = Field::lowest(5);
 const REASON: Field = PHASE.then(2);
 const TAG: Field = REASON.then(TAG_BITS);
 const VERSION: Field = TAG.then(24);
+/// Which edition of its lines the order has: 0 those it was made with, otherwise one more than its number in the ledger.
+const EDITION: Field = VERSION.then(2);
+/// Whether the operation of this tag was a revision: 0 no, [`ACCEPTED`] or [`REFUSED`].
+const REVISION: Field = EDITION.then(2);
+const ACCEPTED: u64 = 1;
+const REFUSED: u64 = 2;
+/// Whether some units have been fulfilled.
+const SHIPPED: Field = REVISION.then(1);
+/// Of FULFILLED: whether what was open was given back and not fulfilled.
+const RELEASED: Field = SHIPPED.then(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -50,9 +62,13 @@ pub(crate) enum Phase {
     Reviving,
     /// A REVIVING that was refused: as expired as before.
     Lapsed,
+    /// Busy: changing a RESERVED order in part.
+    Revising,
+    /// Busy: changing a PAID order in part.
+    RevisingPaid,
 }
 
-const PHASES: [Phase; 14] = [
+const PHASES: [Phase; 16] = [
     Phase::Vacant,
     Phase::Reserving,
     Phase::Retrying,
@@ -67,6 +83,8 @@ const PHASES: [Phase; 14] = [
     Phase::Dead,
     Phase::Reviving,
     Phase::Lapsed,
+    Phase::Revising,
+    Phase::RevisingPaid,
 ];
 
 /// What an operation, named by its tag, has done or will do to the rows that carry its intent.
@@ -78,8 +96,19 @@ pub(crate) enum Effect {
     Take,
     /// Decided: each line is given back to its row.
     GiveBack,
+    /// Decided: each line takes or gives back, as its edition says.
+    Revise,
     /// Decided, or long over: its intents mean nothing.
     Void,
+}
+
+/// What a revision leaves of an order, and whether some units have been fulfilled then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Some units are open.
+    Open { shipped: bool },
+    /// None is.
+    Nothing { shipped: bool },
 }
 
 /// A snapshot of the state word.
@@ -119,7 +148,64 @@ impl OrderWord {
 
     /// A new operation on this order: intents of earlier ones mean nothing from here on.
     pub(crate) fn begin(self, phase: Phase) -> Self {
-        OrderWord(TAG.set(self.to(phase).0, u64::from(self.tag()) + 1))
+        OrderWord(REVISION.set(TAG.set(self.to(phase).0, u64::from(self.tag()) + 1), 0))
+    }
+
+    /// The number in the ledger of the edition that the order has; `None`: the lines it was made with.
+    #[inline]
+    pub(crate) fn edition(self) -> Option<usize> {
+        (EDITION.get(self.0) as usize).checked_sub(1)
+    }
+
+    /// The number that the next edition gets: not that of the one the order has.
+    pub(crate) fn next_edition(self) -> usize {
+        usize::from(self.edition() == Some(0))
+    }
+
+    /// Whether the operation of this tag is or was a revision.
+    #[inline]
+    pub(crate) fn is_revision(self) -> bool {
+        self.verdict().is_some() || matches!(self.phase(), Phase::Revising | Phase::RevisingPaid)
+    }
+
+    /// The word of an edition, once it is decided.
+    pub(crate) fn with_verdict(self, accepted: bool) -> Self {
+        OrderWord(REVISION.set(self.0, if accepted { ACCEPTED } else { REFUSED }))
+    }
+
+    /// Of an edition's word: what was decided, if anything was. Of an order's: the same about its last revision, if that is the
+    /// last operation there was.
+    pub(crate) fn verdict(self) -> Option<bool> {
+        (REVISION.get(self.0) != 0).then(|| REVISION.get(self.0) == ACCEPTED)
+    }
+
+    /// What a busy revision becomes that is accepted, if `left` is what it leaves of the order.
+    fn revised(self, left: Left) -> Self {
+        let phase = match left {
+            Left::Nothing { shipped: true } => Phase::Fulfilled,
+            Left::Nothing { shipped: false } => Phase::Cancelled,
+            Left::Open { .. } if self.phase() == Phase::RevisingPaid => Phase::Paid,
+            Left::Open { .. } => Phase::Reserved,
+        };
+        let word = EDITION.set(self.transition(phase).0, self.next_edition() as u64 + 1);
+        let (Left::Open { shipped } | Left::Nothing { shipped }) = left;
+        OrderWord(SHIPPED.set(word, u64::from(shipped))).with_verdict(true)
+    }
+
+    /// Begins to change a RESERVED or PAID order in part.
+    pub(crate) fn revise(self) -> Self {
+        let phase = if self.phase() == Phase::Paid { Phase::RevisingPaid } else { Phase::Revising };
+        self.begin(phase).because(CancelReason::Cancelled)
+    }
+
+    /// Of FULFILLED: whether what was open was given back and not fulfilled.
+    pub(crate) fn has_released(self) -> bool {
+        RELEASED.get(self.0) == 1
+    }
+
+    /// Whether some units have been fulfilled.
+    pub(crate) fn has_shipped(self) -> bool {
+        SHIPPED.get(self.0) == 1
     }
 
     pub(crate) fn because(self, reason: CancelReason) -> Self {
@@ -146,8 +232,8 @@ impl OrderWord {
         match self.phase() {
             Phase::Vacant | Phase::Reserving | Phase::Refused | Phase::Dead => None,
             Phase::Created | Phase::Retrying => Some(State::Created),
-            Phase::Reserved | Phase::Releasing => Some(State::InventoryReserved),
-            Phase::Paid | Phase::ReleasingPaid => Some(State::Paid),
+            Phase::Reserved | Phase::Releasing | Phase::Revising => Some(State::InventoryReserved),
+            Phase::Paid | Phase::ReleasingPaid | Phase::RevisingPaid => Some(State::Paid),
             Phase::Fulfilled => Some(State::Fulfilled),
             Phase::Cancelled | Phase::Reviving | Phase::Lapsed => Some(State::Cancelled),
         }
@@ -156,24 +242,37 @@ impl OrderWord {
     /// Whether some thread is changing rows for this order right now.
     #[inline]
     pub(crate) fn is_busy(self) -> bool {
-        self.takes() || matches!(self.phase(), Phase::Releasing | Phase::ReleasingPaid)
+        self.takes() || self.gives_back() || matches!(self.phase(), Phase::Revising | Phase::RevisingPaid)
     }
 
-    /// Whether the busy phase takes from rows, and can therefore be refused.
+    /// Whether the busy phase gives back every line.
+    #[inline]
+    pub(crate) fn gives_back(self) -> bool {
+        matches!(self.phase(), Phase::Releasing | Phase::ReleasingPaid)
+    }
+
+    /// Whether the busy phase takes every line, and can therefore be refused.
     #[inline]
     pub(crate) fn takes(self) -> bool {
         matches!(self.phase(), Phase::Reserving | Phase::Retrying | Phase::Reviving)
     }
 
-    /// What a busy phase becomes when every row carries its intent; `short` if a row had too little.
-    /// `None` if the phase is not busy, that is, if it is decided.
-    pub(crate) fn decide(self, short: bool) -> Option<Self> {
+    /// What a busy phase becomes when every row carries its intent; `short` if a row had too little, `left` what it leaves of
+    /// the order if it is a revision. `None` if the phase is not busy, that is, if it is decided.
+    pub(crate) fn decide(self, short: bool, left: Left) -> Option<Self> {
+        let refused = |phase| self.to(phase).with_verdict(false);
         match self.phase() {
+            Phase::Revising if short => Some(refused(Phase::Reserved)),
+            Phase::RevisingPaid if short => Some(refused(Phase::Paid)),
+            Phase::Revising | Phase::RevisingPaid => Some(self.revised(left)),
             Phase::Reserving if short => Some(self.to(Phase::Refused)),
             Phase::Retrying if short => Some(self.to(Phase::Created)),
             Phase::Reviving if short => Some(self.to(Phase::Lapsed)),
             Phase::Reserving | Phase::Retrying => Some(self.transition(Phase::Reserved)),
             Phase::Reviving => Some(self.transition(Phase::Paid)),
+            Phase::ReleasingPaid if self.has_shipped() => {
+                Some(OrderWord(RELEASED.set(self.transition(Phase::Fulfilled).0, 1)))
+            }
             Phase::Releasing | Phase::ReleasingPaid => Some(self.transition(Phase::Cancelled)),
             _ => None,
         }
@@ -186,13 +285,14 @@ impl OrderWord {
             return Effect::Void;
         }
         match self.phase() {
-            Phase::Reserving | Phase::Retrying | Phase::Reviving | Phase::Releasing | Phase::ReleasingPaid => {
-                Effect::Undecided
-            }
+            _ if self.is_busy() => Effect::Undecided,
+            _ if self.verdict() == Some(true) => Effect::Revise,
+            _ if self.verdict() == Some(false) => Effect::Void,
+            _ if self.has_released() => Effect::GiveBack,
             Phase::Reserved | Phase::Paid | Phase::Fulfilled => Effect::Take,
             // An order cancelled while it held nothing took a tag under which no intent was ever installed.
             Phase::Cancelled => Effect::GiveBack,
-            Phase::Vacant | Phase::Created | Phase::Refused | Phase::Dead | Phase::Lapsed => Effect::Void,
+            _ => Effect::Void,
         }
     }
 
@@ -200,31 +300,23 @@ impl OrderWord {
     /// one. Only for one that is decided, and only asked by the thread that began it, so that its record has not been
     /// recycled after a refusal.
     pub(crate) fn accepted(self, tag: u32, noted: Option<u32>) -> bool {
-        match self.tag() - tag {
-            0 => matches!(self.phase(), Phase::Reserved | Phase::Paid | Phase::Fulfilled),
-            // The only way on from an accepted reserve is one release, under the next tag, of an order that held:
-            // one that is cancelled out of CREATED ends at version 1.
-            1 => match self.phase() {
-                Phase::Releasing | Phase::ReleasingPaid => true,
-                Phase::Cancelled => self.version() > 1,
-                _ => false,
-            },
-            // It expired and was revived, and an order that can expire has noted under which tag it took its units.
-            _ => noted == Some(tag),
+        if self.tag() == tag {
+            return matches!(self.phase(), Phase::Reserved | Phase::Paid | Phase::Fulfilled);
         }
+        // A refused reserve of an id that nobody knew would still be there as it was. A CREATED order goes on after a
+        // refusal: under a tag that its deadline names by then, or cancelled, at version 1.
+        let is_last = noted.is_none_or(|noted| noted == tag);
+        is_last && self.version() > u64::from(self.shown() == Some(State::Cancelled))
     }
 
-    /// The same of a revival.
-    pub(crate) fn revived(self, tag: u32) -> bool {
+    /// The same of a revival; a revision of a paid order notes in its deadline under which tag the units were taken.
+    pub(crate) fn revived(self, tag: u32, noted: Option<u32>) -> bool {
         match self.tag() - tag {
             0 => matches!(self.phase(), Phase::Paid | Phase::Fulfilled),
             // A paid order that is cancelled has not expired.
-            1 => match self.phase() {
-                Phase::ReleasingPaid => true,
-                Phase::Cancelled => self.reason() != Some(CancelReason::Expired),
-                _ => false,
-            },
-            _ => false,
+            1 if self.phase() == Phase::ReleasingPaid => true,
+            1 if self.phase() == Phase::Cancelled && !self.is_expired() => true,
+            _ => noted == Some(tag),
         }
     }
 
@@ -259,7 +351,8 @@ mod tests {
     fn busy_phases_and_only_they_are_undecided() {
         for phase in PHASES {
             let word = OrderWord::new(phase, 3, 0);
-            assert_eq!(word.is_busy(), word.decide(false).is_some(), "{phase:?}");
+            let decided = word.decide(false, Left::Open { shipped: false });
+            assert_eq!(word.is_busy(), decided.is_some(), "{phase:?}");
             assert_eq!(word.is_busy(), word.effect_of(3) == Effect::Undecided, "{phase:?}");
             assert_eq!(word.effect_of(2), Effect::Void, "{phase:?}");
         }

@@ -38,14 +38,17 @@ pub(crate) enum Event {
     VersionConflict,
     InvalidState,
     Expired,
+    TooMuch,
     Full,
     /// A hold ended by its deadline.
     HoldExpired,
     /// An expired order was paid for late, and had its units again.
     Revived,
+    /// An order was changed in part.
+    Revised,
 }
 
-const EVENTS: usize = Event::Revived as usize + 1;
+const EVENTS: usize = Event::Revised as usize + 1;
 
 impl Event {
     /// The transition from one state word to the next, if users see it.
@@ -53,12 +56,13 @@ impl Event {
         Some(match (from.phase(), to.phase()) {
             (Phase::Reserving, Phase::Reserved) => Event::Reserved,
             (Phase::Retrying, Phase::Reserved) => Event::CreatedReserved,
-            (Phase::Releasing, _) => Event::ReservedCancelled,
-            (Phase::ReleasingPaid, _) => Event::PaidCancelled,
+            (_, Phase::Fulfilled) => Event::Fulfilled,
+            (Phase::Releasing, _) | (Phase::Revising, Phase::Cancelled) => Event::ReservedCancelled,
+            (Phase::ReleasingPaid, _) | (Phase::RevisingPaid, Phase::Cancelled) => Event::PaidCancelled,
+            (Phase::Revising, _) | (Phase::RevisingPaid, Phase::Paid) => return None,
             (Phase::Created, Phase::Cancelled) => Event::CreatedCancelled,
             (Phase::Reviving, Phase::Paid) => Event::Revived,
             (_, Phase::Paid) => Event::Paid,
-            (_, Phase::Fulfilled) => Event::Fulfilled,
             _ => return None,
         })
     }
@@ -103,6 +107,7 @@ impl Tally {
             },
             expired: count(Event::HoldExpired),
             revived: count(Event::Revived),
+            revised: count(Event::Revised),
             lost_cas: count(Event::LostCas),
             helped: count(Event::Helped),
             replays: count(Event::Replay),
@@ -118,6 +123,7 @@ impl Tally {
                 version_conflict: count(Event::VersionConflict),
                 invalid_state: count(Event::InvalidState),
                 expired: count(Event::Expired),
+                too_much: count(Event::TooMuch),
                 full: count(Event::Full),
             },
         }
@@ -136,6 +142,8 @@ pub struct Stats {
     pub expired: u64,
     /// Expired orders that were paid for late and took their units again.
     pub revived: u64,
+    /// Changes of orders in part.
+    pub revised: u64,
     /// Compare-and-swaps on rows that found the row changed and were tried again.
     pub lost_cas: u64,
     /// Operations of other threads that had to be finished first.
@@ -188,6 +196,8 @@ pub struct Refusals {
     pub invalid_state: u64,
     /// A step of an order whose hold had expired.
     pub expired: u64,
+    /// More of a line than is open, or less than is settled.
+    pub too_much: u64,
     /// No room, or a counter at its end.
     pub full: u64,
 }

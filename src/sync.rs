@@ -72,13 +72,22 @@ pub enum Class {
     Payload,
     /// The deadline among them, which does.
     Deadlines,
+    /// Which editions of their lines orders have.
+    Ledgers,
 }
 
 #[cfg(stockade_loom)]
 impl Class {
     /// Every class.
-    pub const ALL: &[Class] =
-        &[Class::Protocol, Class::Cells, Class::Growth, Class::Memory, Class::Payload, Class::Deadlines];
+    pub const ALL: &[Class] = &[
+        Class::Protocol,
+        Class::Cells,
+        Class::Growth,
+        Class::Memory,
+        Class::Payload,
+        Class::Deadlines,
+        Class::Ledgers,
+    ];
 }
 
 /// Changes a word, unless it cannot become what `to` says. Lock-free.

@@ -84,6 +84,13 @@ impl Timers {
         change(&self.entered, |entered| Some(entered + 1));
     }
 
+    /// Enters again, with a later end, what an entry stands for. Lock-free.
+    pub(crate) fn postpone(&self, entry: Entry, ends_ms: u64) {
+        self.edge.touch();
+        let since_ms = self.entries.get(&entry).map_or(0, |entry| *entry.value());
+        self.entries.get_or_insert(Entry { ends_ms, ..entry }, since_ms);
+    }
+
     /// When a hold began, if it is in there with this end.
     pub(crate) fn since_ms(&self, op: Op, ends_ms: u64) -> Option<u64> {
         self.edge.touch();

@@ -106,7 +106,7 @@ impl<'a> Watcher<'a> {
             *version = stock.version;
         }
         for order in self.engine.orders() {
-            let units: u32 = order.lines.iter().map(|line| line.quantity).sum();
+            let units: u32 = order.lines.iter().map(|line| line.ordered).sum();
             assert!(order.version <= 3 && units <= 8, "{order:?}");
         }
     }
@@ -160,11 +160,8 @@ fn add_up(engine: &Stockade) {
     for order in engine.orders() {
         for line in order.lines {
             let (held, shipped) = out.entry(engine.sku_name(line.sku).unwrap().to_string()).or_default();
-            match order.state {
-                State::InventoryReserved | State::Paid => *held += u64::from(line.quantity),
-                State::Fulfilled => *shipped += u64::from(line.quantity),
-                State::Created | State::Cancelled => {}
-            }
+            *held += u64::from(if order.state.holds() { line.open } else { 0 });
+            *shipped += u64::from(line.fulfilled);
         }
     }
     for (sku, received) in ROWS {

@@ -67,11 +67,11 @@ impl Parts {
     /// The id is known with other lines: a repeat, if they are of these parts and as many units.
     fn repeat(&self, shop: &Stockade, id: &str, units: u32) -> Result<Option<Reserved>, ReserveError> {
         let known = shop.order(id).map(|order| order.lines).unwrap_or_default();
-        let sum: u64 = known.iter().map(|line| u64::from(line.quantity)).sum();
+        let sum: u64 = known.iter().map(|line| u64::from(line.ordered)).sum();
         if sum != u64::from(units) || !known.iter().all(|line| self.0.contains(&line.sku)) {
             return Err(ReserveError::LinesDiffer);
         }
-        let lines: Vec<(Sku, u32)> = known.iter().map(|line| (line.sku, line.quantity)).collect();
+        let lines: Vec<(Sku, u32)> = known.iter().map(|line| (line.sku, line.ordered)).collect();
         shop.reserve(id, &lines).map(Some)
     }
 }

@@ -18,9 +18,9 @@ pub struct Balance {
     pub received: u64,
     /// Units free to promise.
     pub available: u64,
-    /// Units of orders in INVENTORY_RESERVED or PAID.
+    /// Units open in orders in INVENTORY_RESERVED or PAID.
     pub held: u64,
-    /// Units of orders in FULFILLED.
+    /// Units that were fulfilled.
     pub shipped: u64,
 }
 
@@ -157,15 +157,15 @@ impl Stockade {
         let mut from = Some(0);
         while let Some(hash) = from {
             let (orders, next) = self.visit_orders(hash, |found| {
-                let state = found.word.shown()?;
-                let counts = state.holds() || state == State::Fulfilled;
-                counts.then(|| (state, self.protocol.records.lines(found.slot).collect::<Vec<_>>()))
+                let counts = found.word.shown()?.holds() || found.word.shown()? == State::Fulfilled;
+                counts.then(|| self.protocol.parts(found.slot, found.word))
             });
-            for (state, lines) in orders {
-                for line in lines {
-                    let sum = sums.entry(line.row).or_default();
-                    let of = if state.holds() { &mut sum.held } else { &mut sum.shipped };
-                    *of += u64::from(line.quantity);
+            for (word, parts) in orders {
+                let holds = word.shown().is_some_and(State::holds);
+                for part in parts {
+                    let sum = sums.entry(part.row).or_default();
+                    sum.held += u64::from(if holds { part.open() } else { 0 });
+                    sum.shipped += u64::from(part.fulfilled);
                 }
             }
             from = next;

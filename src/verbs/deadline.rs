@@ -5,7 +5,7 @@ use crate::engine::Found;
 use crate::hooks::{Step, step};
 use crate::layout::LAST_RESERVE_TAG;
 use crate::record::Deadline;
-use crate::request::RowLines;
+use crate::row::Op;
 use crate::state::Phase;
 use crate::timers::{ALL, Moment};
 use crate::{ExtendError, Extended, PaidLate, PayAgainError, ReserveError, State, Stockade};
@@ -85,34 +85,41 @@ impl Stockade {
                 Some(actual) => return Err(ExtendError::InvalidState { actual }),
                 None => continue,
             }
-            let deadline = self.protocol.records.deadline_to_come(found.slot).ok_or(ExtendError::NoDeadline)?;
-            if let Some(deadline_ms) = self.move_deadline(found, deadline, ttl_ms, &moment) {
+            let (hold, deadline) = self.protocol.hold(found.slot).ok_or(ExtendError::NoDeadline)?;
+            if let Some(deadline_ms) = self.move_deadline(found, hold, deadline, ttl_ms, &moment) {
                 return Ok(Extended { deadline_ms });
             }
         }
     }
 
     /// One attempt to move a deadline on. `None`: something moved, try again.
-    fn move_deadline(&self, found: Found, deadline: Deadline, ttl_ms: u64, moment: &Moment<'_>) -> Option<u64> {
-        let (timers, records, op) = (&self.protocol.timers, &self.protocol.records, found.op());
-        let since_ms = timers.since_ms(op, deadline.ends_ms())?;
+    fn move_deadline(
+        &self,
+        found: Found,
+        hold: Op,
+        deadline: Deadline,
+        ttl_ms: u64,
+        moment: &Moment<'_>,
+    ) -> Option<u64> {
+        let (timers, records) = (&self.protocol.timers, &self.protocol.records);
+        let since_ms = timers.since_ms(hold, deadline.ends_ms())?;
         let ends_ms = timers.end_of(since_ms, moment.ms(), ttl_ms);
-        if deadline.is_dead() || deadline.tag() != op.tag {
+        let rows = self.protocol.open_lines(found.slot, found.word).map(|line| line.row);
+        if deadline.is_dead() || records.get(found.slot).state().tag() != found.word.tag() {
             return None;
         }
         if ends_ms <= deadline.ends_ms() {
             return Some(deadline.ends_ms());
         }
-        let rows: Vec<u32> = records.lines(found.slot).map(|line| line.row).collect();
-        timers.enter(op, ends_ms, since_ms, rows.iter().copied());
+        timers.enter(hold, ends_ms, since_ms, rows.iter().copied());
         step(Step::ExtensionEntered);
         // If this fails, or the order has been paid for, the entries stay until they are due: somebody else may have moved the
         // deadline to the same instant.
-        if !records.set_deadline(found.slot, deadline, Deadline::new(ends_ms, op.tag)) {
+        if !records.set_deadline(found.slot, deadline, Deadline::new(ends_ms, hold.tag)) {
             return None;
         }
         step(Step::DeadlineMoved);
-        timers.leave(op, deadline.ends_ms(), rows.iter().copied().chain([ALL]));
+        timers.leave(hold, deadline.ends_ms(), rows.iter().copied().chain([ALL]));
         Some(ends_ms)
     }
 
@@ -175,7 +182,7 @@ impl Stockade {
     fn revive(&self, found: Found) -> Result<Option<u64>, PayAgainError> {
         let Found { slot, word } = found;
         let order = self.protocol.records.get(slot);
-        let lines: RowLines = self.protocol.records.lines(slot).collect();
+        let lines = self.protocol.open_lines(slot, word);
         let seen = match self.look_closely(&lines) {
             Ok(seen) => seen,
             // Still expired, so it held nothing at the instant of the shortage either.

@@ -87,16 +87,13 @@ impl Drop for Hold<'_> {
     fn drop(&mut self) {
         while self.gives_back {
             let found = Found { slot: self.op.slot, word: self.word() };
-            if found.op() == self.op {
-                // A FULFILLED order stays as it is.
+            if found.word.is_busy() {
+                // Somebody else changes it, or has begun to give back: when this returns it must have happened.
+                self.engine.protocol.help(found.op());
+            } else {
+                // A FULFILLED order stays as it is, and so does one that was cancelled.
                 let closed = self.engine.close(found, CancelReason::HoldDropped);
                 self.gives_back = matches!(closed, Err(Open::Moved));
-            } else {
-                // Somebody else has begun to give back. When this returns it must have happened.
-                if found.word.is_busy() {
-                    self.engine.protocol.help(found.op());
-                }
-                self.gives_back = false;
             }
         }
     }

@@ -5,6 +5,7 @@ mod batch;
 mod cancel;
 mod deadline;
 mod hold;
+mod part;
 mod read;
 mod reserve;
 mod stock;
@@ -60,6 +61,7 @@ counted! {
     Cancelled { Cancelled::Already => Replay, }
     Advanced { Advanced::Already { .. } => Replay, }
     crate::Extended {}
+    crate::Revised {}
     crate::PaidLate { crate::PaidLate::Already { .. } => Replay, }
     UnknownSku { UnknownSku { .. } => UnknownSku, }
     AddSkuError {
@@ -116,6 +118,34 @@ counted! {
         ExtendError::Expired => Expired,
         ExtendError::InvalidState { .. } | ExtendError::NoDeadline => InvalidState,
     }
+    CancelLinesError {
+        CancelLinesError::Invalid(_) => Invalid,
+        CancelLinesError::UnknownOrder => UnknownOrder,
+        CancelLinesError::Expired => Expired,
+        CancelLinesError::InvalidState { .. } => InvalidState,
+        CancelLinesError::UnknownSku(_) => UnknownSku,
+        CancelLinesError::TooMuch { .. } => TooMuch,
+        CancelLinesError::Exhausted | CancelLinesError::Full => Full,
+    }
+    FulfilLinesError {
+        FulfilLinesError::Invalid(_) => Invalid,
+        FulfilLinesError::UnknownOrder => UnknownOrder,
+        FulfilLinesError::Expired => Expired,
+        FulfilLinesError::InvalidState { .. } => InvalidState,
+        FulfilLinesError::UnknownSku(_) => UnknownSku,
+        FulfilLinesError::TooMuch { .. } => TooMuch,
+        FulfilLinesError::Exhausted | FulfilLinesError::Full => Full,
+    }
+    AmendError {
+        AmendError::Invalid(_) => Invalid,
+        AmendError::UnknownOrder => UnknownOrder,
+        AmendError::Expired => Expired,
+        AmendError::InvalidState { .. } => InvalidState,
+        AmendError::UnknownSku(_) => UnknownSku,
+        AmendError::TooFew { .. } => TooMuch,
+        AmendError::Insufficient { .. } => Insufficient,
+        AmendError::Exhausted | AmendError::Full => Full,
+    }
     PayAgainError {
         PayAgainError::UnknownOrder => UnknownOrder,
         PayAgainError::InvalidState { .. } => InvalidState,
@@ -125,7 +155,7 @@ counted! {
     TransitionError {
         TransitionError::NotAllowed { .. } => Invalid,
         TransitionError::UnknownOrder => UnknownOrder,
-        TransitionError::InvalidState { .. } => InvalidState,
+        TransitionError::InvalidState { .. } | TransitionError::PartlyFulfilled => InvalidState,
         TransitionError::Insufficient { .. } => Insufficient,
         TransitionError::Exhausted => Full,
     }

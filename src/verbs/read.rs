@@ -3,7 +3,7 @@
 use crate::engine::Found;
 use crate::record::Deadline;
 use crate::timers::Moment;
-use crate::{Order, State, Stats, Stockade};
+use crate::{Order, OrderLine, State, Stats, Stockade};
 
 impl Stockade {
     /// An order as it stood at one instant; `None` if no order has this id.
@@ -21,7 +21,7 @@ impl Stockade {
     /// let _ = shop.reserve("order-1", &[("mug", 2)]).unwrap();
     /// let order = shop.order("order-1").unwrap();
     /// assert_eq!((order.state, order.version), (State::InventoryReserved, 1));
-    /// assert_eq!((order.lines[0].sku, order.lines[0].quantity), (mug, 2));
+    /// assert_eq!((order.lines[0].sku, order.lines[0].ordered), (mug, 2));
     /// ```
     pub fn order(&self, id: &str) -> Option<Order> {
         let moment = self.protocol.timers.moment();
@@ -38,7 +38,7 @@ impl Stockade {
     /// let shop = Stockade::new();
     /// shop.add_sku("mug", 3).unwrap();
     /// let _ = shop.reserve("order-1", &[("mug", 2)]).unwrap();
-    /// let held: u32 = shop.orders().filter(|o| o.state.holds()).flat_map(|o| o.lines).map(|l| l.quantity).sum();
+    /// let held: u32 = shop.orders().filter(|o| o.state.holds()).flat_map(|o| o.lines).map(|l| l.open).sum();
     /// assert_eq!(held, 2);
     /// ```
     pub fn orders(&self) -> impl Iterator<Item = Order> + '_ {
@@ -59,14 +59,22 @@ impl Stockade {
         while self.protocol.let_go_if_dead(Found { slot, word }, moment) {
             word = records.get(slot).state();
         }
+        let (word, parts) = self.protocol.parts(slot, word);
         let state = word.shown()?;
+        let lines = parts.into_iter().map(|part| OrderLine {
+            sku: self.handle(part.row),
+            ordered: part.ordered,
+            open: part.open(),
+            fulfilled: part.fulfilled,
+            cancelled: part.cancelled,
+        });
         let deadline = records.deadline_to_come(slot).filter(|_| state == State::InventoryReserved);
         Some(Order {
             state,
             deadline_ms: deadline.map(Deadline::ends_ms),
             version: word.version(),
             id: String::from_utf8_lossy(&records.id(slot)).into_owned(),
-            lines: records.lines(slot).map(|line| self.line(line)).collect(),
+            lines: lines.collect(),
             cancelled: word.reason(),
         })
     }

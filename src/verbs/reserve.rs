@@ -345,7 +345,7 @@ impl Stockade {
         let noted = records.deadline(slot).map(Deadline::tag);
         let (word, tag) = (records.get(slot).state(), busy.tag());
         let is_revival = busy.phase() == Phase::Reviving;
-        let accepted = if is_revival { word.revived(tag) } else { word.accepted(tag, noted) };
+        let accepted = if is_revival { word.revived(tag, noted) } else { word.accepted(tag, noted) };
         accepted.then_some(Op { slot, tag })
     }
 

@@ -3,7 +3,6 @@
 use super::cancel::Open;
 use crate::engine::Found;
 use crate::hooks::{Step, step};
-use crate::request::RowLines;
 use crate::state::Phase;
 use crate::{AdvanceError, Advanced, CancelReason, ReserveError, State, Stockade, TransitionError};
 
@@ -90,7 +89,8 @@ impl Stockade {
         step(Step::TransitionComputed);
         let moved = self.protocol.advance(found.slot, found.word, next);
         if moved && to == Phase::Paid {
-            self.protocol.forget_hold(found.op(), false);
+            let rows = self.protocol.open_lines(found.slot, found.word);
+            self.protocol.forget_hold(found.slot, rows.iter().map(|line| line.row), false);
         }
         moved.then_some(next.version())
     }
@@ -104,7 +104,7 @@ impl Stockade {
     ///
     /// The first that applies: [`NotAllowed`](TransitionError::NotAllowed),
     /// [`UnknownOrder`](TransitionError::UnknownOrder), [`InvalidState`](TransitionError::InvalidState),
-    /// [`Insufficient`](TransitionError::Insufficient), [`Exhausted`](TransitionError::Exhausted).
+    /// [`PartlyFulfilled`](TransitionError::PartlyFulfilled), [`Insufficient`](TransitionError::Insufficient), [`Exhausted`](TransitionError::Exhausted).
     ///
     /// ```
     /// # use stockade::{State, Stockade, TransitionError};
@@ -148,7 +148,7 @@ impl Stockade {
         match to {
             State::Created => Ok(None),
             State::InventoryReserved => {
-                let lines: RowLines = self.protocol.records.lines(found.slot).collect();
+                let lines = self.protocol.open_lines(found.slot, found.word);
                 match self.reserve_created(found, &lines, None) {
                     Ok(reserved) => Ok(reserved.map(|_| found.word.version() + 1)),
                     Err(ReserveError::Insufficient { short }) => Err(TransitionError::Insufficient { short }),
@@ -157,6 +157,7 @@ impl Stockade {
             }
             State::Paid => Ok(self.step_on(found, Phase::Paid)),
             State::Fulfilled => Ok(self.step_on(found, Phase::Fulfilled)),
+            State::Cancelled if found.word.has_shipped() => Err(TransitionError::PartlyFulfilled),
             State::Cancelled => match self.close(found, CancelReason::Cancelled) {
                 Ok(_) => Ok(Some(found.word.version() + 1)),
                 // Only from a state that may not become CANCELLED, which has been ruled out.

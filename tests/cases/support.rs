@@ -110,7 +110,7 @@ pub fn expire(engine: &Stockade) -> Vec<String> {
 /// The order's lines by name.
 pub fn lines(engine: &Stockade, id: &str) -> Vec<(String, u32)> {
     let order = engine.order(id).unwrap();
-    let line = |l: &stockade::Line| (engine.sku_name(l.sku).unwrap().to_string(), l.quantity);
+    let line = |l: &stockade::OrderLine| (engine.sku_name(l.sku).unwrap().to_string(), l.ordered);
     order.lines.iter().map(line).collect()
 }
 

@@ -108,7 +108,8 @@ fn view(engine: &Stockade, id: &str, order: Option<Order>) -> String {
     if order.id != id {
         return format!("order {:?}", order.id);
     }
-    seen(order.state, order.version, &named(engine, &order.lines), order.cancelled, order.deadline_ms)
+    let lines: Vec<Line> = order.lines.iter().map(|line| Line { sku: line.sku, quantity: line.ordered }).collect();
+    seen(order.state, order.version, &named(engine, &lines), order.cancelled, order.deadline_ms)
 }
 
 fn named(engine: &Stockade, lines: &[Line]) -> Vec<(String, u32)> {

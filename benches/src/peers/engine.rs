@@ -68,7 +68,7 @@ impl Contender for Engine {
             stockade::State::Cancelled => State::Cancelled,
             other => panic!("order({id}) is {other:?}, which no verb of this bench makes"),
         };
-        Some(Order { state, lines: order.lines.iter().map(|line| (line.sku, line.quantity)).collect() })
+        Some(Order { state, lines: order.lines.iter().map(|line| (line.sku, line.ordered)).collect() })
     }
 
     fn reserve_many(&self, orders: &[Request<'_, Sku>]) -> Option<Vec<Reserve<Sku>>> {
