@@ -203,7 +203,7 @@ impl Protocol {
     fn complete(&self, op: Op) -> Option<Op> {
         let mut short = false;
         let mut busy = None;
-        for change in self.changes(op) {
+        for change in self.changes(op)? {
             match self.freeze(op, change.line, None) {
                 Freeze::Blocked(by) => return Some(by),
                 Freeze::Decided(word) => {
@@ -297,11 +297,14 @@ impl Protocol {
         finished
     }
 
-    /// The changes of an operation; like all payload they count only if the order's state, read afterwards, has its tag.
-    fn changes(&self, op: Op) -> Changes<'_> {
-        match self.records.ledger(op.slot) {
-            None => Changes::Lines(self.records.lines(op.slot)),
-            Some(_) => self.changes_by(op.slot, self.records.get(op.slot).state()),
+    /// The changes of an operation; like all payload they count only if the order's state, read afterwards, has its tag. `None`:
+    /// it has not begun, or is long over.
+    fn changes(&self, op: Op) -> Option<Changes<'_>> {
+        // The state comes first here: which lines to read depends on it.
+        let word = self.records.ledger(op.slot).map(|_| self.records.get(op.slot).state());
+        match word {
+            None => Some(Changes::Lines(self.records.lines(op.slot))),
+            Some(word) => (word.tag() == op.tag).then(|| self.changes_by(op.slot, word)),
         }
     }
 

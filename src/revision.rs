@@ -44,8 +44,8 @@ impl Protocol {
         let ledger = self.records.make_ledger(slot)?;
         let op = Op { slot, tag: word.tag() + 1 };
         let before = ledger.place(word.next_edition());
-        if before.tag() == op.tag && before.edition().is_some() {
-            // Somebody else's comes first.
+        if before.tag() >= op.tag {
+            // Somebody else's comes first, or has long come.
             self.begin_revision(op, word);
             self.help(op);
             return Ok(None);
