@@ -6,6 +6,7 @@ use crate::arena::Full;
 use crate::hooks::{Step, step};
 use crate::protocol::Protocol;
 use crate::record::{Records, RowLine};
+use crate::retention::Retention;
 use crate::row::Op;
 use crate::rows::Rows;
 use crate::state::{OrderWord, Phase};
@@ -97,17 +98,22 @@ pub(crate) struct Unknown<'a> {
     vacancy: Option<Vacancy<'a>>,
 }
 
-impl Entries for Records {
+impl Entries for Protocol {
     fn any_garbage(&self) -> bool {
-        self.any_dead()
+        self.records.any_dead()
     }
 
     fn is_garbage(&self, slot: u32) -> bool {
-        self.get(slot).state().phase() == Phase::Dead
+        self.records.get(slot).state().is_garbage()
     }
 
     fn recycle(&self, slot: u32) {
-        self.bury(slot);
+        if self.records.get(slot).state().is_forgotten() {
+            self.retention.retire(slot);
+        } else {
+            self.records.recycle(slot);
+        }
+        self.records.count_out();
     }
 }
 
@@ -168,10 +174,10 @@ impl Stockade {
         Builder::default()
     }
 
-    pub(crate) fn limited(max_orders: Option<u64>, timers: Timers) -> Self {
+    pub(crate) fn limited(max_orders: Option<u64>, timers: Timers, retention: Retention) -> Self {
         let (rows, records, tally) = (Rows::new(), Records::new(max_orders), Tally::default());
         Stockade {
-            protocol: Protocol { rows, records, tally, timers },
+            protocol: Protocol { rows, records, tally, timers, retention },
             orders: Table::new(),
             skus: Table::new(),
             keyed: keyed(),
@@ -219,14 +225,14 @@ impl Stockade {
         if unknown.vacancy.is_some_and(|vacancy| vacancy.fill(slot)) {
             return Ok(true);
         }
-        let known = self.orders.insert(unknown.hash, slot, &self.protocol.records, |slot| self.order_at(slot, id))?;
+        let known = self.orders.insert(unknown.hash, slot, &self.protocol, |slot| self.order_at(slot, id))?;
         Ok(known.is_none())
     }
 
     #[inline]
     fn order_at(&self, slot: u32, id: &str) -> Option<Found> {
         let word = self.protocol.records.get(slot).state();
-        let is_order = !matches!(word.phase(), Phase::Vacant | Phase::Refused | Phase::Dead);
+        let is_order = !word.is_forgotten() && !matches!(word.phase(), Phase::Vacant | Phase::Refused | Phase::Dead);
         if !is_order || !self.protocol.records.has_id(slot, id) {
             return None;
         }

@@ -80,6 +80,10 @@ steps! {
     ExtensionEntered,
     /// The deadline is moved, the old one still in the set.
     DeadlineMoved,
+    /// An order that is to be forgotten has no row to finish, and is still there.
+    ForgetBegun,
+    /// An order is forgotten, the books of what it shipped not closed.
+    Forgotten,
     /// A paid, fulfilled or cancelled word is computed, not written.
     TransitionComputed,
     /// An edit of a row is entered in the books, the row not changed.

@@ -3,7 +3,7 @@
 //! | word | fields, lowest bit first |
 //! | --- | --- |
 //! | row (128 bit) | available 36, version 44, intent: slot 28, tag 20 |
-//! | order state | phase 4, reason 2, tag 20, version 24 |
+//! | order state | phase 5, reason 2, tag 20, version 22, edition 2, revision 2, four flags, age 7 |
 //! | deadline | milliseconds 42, dead 1, told 1, tag 20 |
 //! | index cell | kind 2, slot 28, fingerprint 34 |
 //! | index node | kind 2, segment 22, generation 40 |
@@ -84,6 +84,9 @@ pub const MAX_UNITS: u64 = (1 << AVAILABLE_BITS) - 1;
 /// A row at this version takes no new reserve or edit. What is left below 2^44 is more than enough to give back
 /// all it holds, one unit at a time, so a cancel never meets the end of the counter.
 pub(crate) const LAST_ROW_VERSION: u64 = (1 << ROW_VERSION_BITS) - (1 << AVAILABLE_BITS) - 1;
+
+/// What is left of the order's state for the age in which it ended.
+pub(crate) const AGE_BITS: u32 = 64 - 5 - 2 - TAG_BITS - 22 - 2 - 2 - 4;
 
 /// No hold ever dies at this time; and the last at which one can is the one before.
 pub(crate) const NEVER: u64 = (1 << DEADLINE_BITS) - 1;

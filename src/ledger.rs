@@ -221,6 +221,17 @@ impl Records {
         }
     }
 
+    /// Lets go of the editions of an order that nobody has in hand any more.
+    pub(crate) fn drop_editions(&self, slot: u32) {
+        let Some(ledger) = self.ledger(slot) else { return };
+        for place in &ledger.places {
+            if let Some(edition) = Place(place.load()).edition() {
+                self.let_go_of_edition(edition);
+            }
+            place.store(0);
+        }
+    }
+
     /// Lets go of an edition, for the ledger or for its writer: the second recycles it. Lock-free.
     fn let_go_of_edition(&self, edition: u32) {
         let record = self.get(edition);

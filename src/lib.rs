@@ -47,6 +47,7 @@ mod ledger;
 mod protocol;
 mod record;
 mod request;
+mod retention;
 mod revision;
 mod row;
 mod rows;
@@ -79,6 +80,7 @@ pub use error::{
 };
 pub use layout::{MAX_KEY_BYTES, MAX_LINES, MAX_UNITS};
 pub use request::SkuRef;
+pub use retention::Keep;
 pub use stats::{OrdersByState, Refusals, Stats};
 pub use verbs::{Audit, Balance, Hold};
 

@@ -31,6 +31,7 @@ use crate::layout::LAST_ROW_VERSION;
 use crate::ledger::Parts;
 use crate::record::{Lines, Records, RowLine};
 use crate::request::{PerLine, RowLines};
+use crate::retention::Retention;
 use crate::row::{Op, Row, RowWord};
 use crate::rows::Rows;
 use crate::state::{Effect, Left, OrderWord, Phase};
@@ -44,6 +45,7 @@ pub(crate) struct Protocol {
     pub(crate) records: Records,
     pub(crate) tally: Tally,
     pub(crate) timers: Timers,
+    pub(crate) retention: Retention,
 }
 
 /// What an operation does to one row.
@@ -496,6 +498,7 @@ impl Protocol {
 
     /// Moves an order's state word on and counts the transition; false if it was `from` no more.
     pub(crate) fn advance(&self, slot: u32, from: OrderWord, to: OrderWord) -> bool {
+        let to = if to.has_ended() && self.retention.forgets() { self.ended(to) } else { to };
         let moved = self.records.get(slot).advance(from, to);
         if let (true, Some(transition)) = (moved, Event::of(from, to)) {
             self.tally.add(transition);

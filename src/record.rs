@@ -146,7 +146,7 @@ impl Record {
 
     /// Of a record that nobody else can find.
     #[inline]
-    fn set_state(&self, word: OrderWord) {
+    pub(crate) fn set_state(&self, word: OrderWord) {
         self.0[0].store(word.0);
     }
 
@@ -194,7 +194,7 @@ pub(crate) struct Records {
     /// Made when the first order is changed in part.
     pub(crate) ledgers: Lazy<Arena<Ledger>>,
     room: Option<CachePadded<Word>>,
-    /// Dead records that the index still names.
+    /// Garbage records that the index still names.
     dead: CachePadded<Word>,
 }
 
@@ -216,25 +216,27 @@ impl Records {
         }
     }
 
-    /// Marks a refused attempt as garbage; only by the thread whose attempt it was. Lock-free.
-    pub(crate) fn kill(&self, slot: u32, refused: OrderWord) {
+    /// Marks a record as garbage, if it is still in this state: a refused attempt, only by the thread whose attempt it was,
+    /// or an order that is forgotten. Lock-free.
+    pub(crate) fn kill(&self, slot: u32, from: OrderWord, garbage: OrderWord) -> bool {
         // Counted before it is dead: who sees none has at worst missed one, and the next rewrite finds it.
         change(&self.dead, |dead| Some(dead + 1));
-        if self.get(slot).advance(refused, refused.to(Phase::Dead)) {
+        let killed = self.get(slot).advance(from, garbage);
+        if killed {
             self.give_room_back();
         } else {
-            change(&self.dead, |dead| dead.checked_sub(1));
+            self.count_out();
         }
+        killed
     }
 
-    /// Whether the index may name dead records.
+    /// Whether the index may name garbage.
     pub(crate) fn any_dead(&self) -> bool {
         self.dead.load() > 0
     }
 
-    /// Gives back a dead record that the index does not name any more. Only by the one thread that took it out.
-    pub(crate) fn bury(&self, slot: u32) {
-        self.recycle(slot);
+    /// One garbage record less that the index names, or was going to.
+    pub(crate) fn count_out(&self) {
         change(&self.dead, |dead| dead.checked_sub(1));
     }
 
@@ -451,12 +453,6 @@ pub(crate) struct Draft<'a> {
 impl Draft<'_> {
     pub(crate) fn record(&self) -> &Record {
         self.records.get(self.slot)
-    }
-
-    /// Gives the reason of a draft that is CANCELLED.
-    pub(crate) fn explain(&self, reason: crate::CancelReason) {
-        let record = self.record();
-        record.set_state(record.state().because(reason));
     }
 
     /// The record is in the index now and belongs to everybody.

@@ -179,6 +179,11 @@ impl Edit<'_> {
     pub(crate) fn enter(&mut self, before: u64, after: u64) {
         self.surplus = self.surplus + before - after;
     }
+
+    /// Notes that units which left long ago are to leave the books.
+    pub(crate) fn leave(&mut self, units: u64) {
+        self.surplus += units;
+    }
 }
 
 impl Drop for Edit<'_> {

@@ -19,13 +19,15 @@
 //! RESERVED or PAID order in part: it is afterwards what it was before, or CANCELLED or FULFILLED if nothing is open any more.
 //! Each busy phase has a tag of its own.
 
-use crate::layout::{Field, TAG_BITS};
+use crate::layout::{AGE_BITS, Field, TAG_BITS};
 use crate::{CancelReason, State};
 
 const PHASE: Field = Field::lowest(5);
 const REASON: Field = PHASE.then(2);
+/// The reason of an order that has expired.
+const EXPIRED: u64 = 3;
 const TAG: Field = REASON.then(TAG_BITS);
-const VERSION: Field = TAG.then(24);
+const VERSION: Field = TAG.then(22);
 /// Which edition of its lines the order has: 0 those it was made with, otherwise one more than its number in the ledger.
 const EDITION: Field = VERSION.then(2);
 /// Whether the operation of this tag was a revision: 0 no, [`ACCEPTED`] or [`REFUSED`].
@@ -36,6 +38,12 @@ const REFUSED: u64 = 2;
 const SHIPPED: Field = REVISION.then(1);
 /// Of FULFILLED: whether what was open was given back and not fulfilled.
 const RELEASED: Field = SHIPPED.then(1);
+/// Whether a guard is for it.
+const GUARDED: Field = RELEASED.then(1);
+/// Whether it is garbage, though it may still be in the index.
+const FORGOTTEN: Field = GUARDED.then(1);
+/// In which age it ended, if that is noted.
+const AGE: Field = FORGOTTEN.then(AGE_BITS);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -203,6 +211,41 @@ impl OrderWord {
         RELEASED.get(self.0) == 1
     }
 
+    /// Whether nothing follows any more, but a payment that comes late.
+    pub(crate) fn has_ended(self) -> bool {
+        matches!(self.phase(), Phase::Fulfilled | Phase::Cancelled | Phase::Lapsed) && FORGOTTEN.get(self.0) == 0
+    }
+
+    pub(crate) fn ended_in(self, age: u64) -> Self {
+        OrderWord(AGE.set(self.0, age))
+    }
+
+    pub(crate) fn age(self) -> u64 {
+        AGE.get(self.0)
+    }
+
+    /// Not an order any more.
+    pub(crate) fn forgotten(self) -> Self {
+        OrderWord(FORGOTTEN.set(self.0, 1))
+    }
+
+    pub(crate) fn is_forgotten(self) -> bool {
+        FORGOTTEN.get(self.0) == 1
+    }
+
+    pub(crate) fn guarded(self, is_guarded: bool) -> Self {
+        OrderWord(GUARDED.set(self.0, u64::from(is_guarded)))
+    }
+
+    pub(crate) fn is_guarded(self) -> bool {
+        GUARDED.get(self.0) == 1
+    }
+
+    /// Whether the record is of no use to anybody.
+    pub(crate) fn is_garbage(self) -> bool {
+        self.is_forgotten() || self.phase() == Phase::Dead
+    }
+
     /// Whether some units have been fulfilled.
     pub(crate) fn has_shipped(self) -> bool {
         SHIPPED.get(self.0) == 1
@@ -213,7 +256,7 @@ impl OrderWord {
             CancelReason::Cancelled => 0,
             CancelReason::Voided => 1,
             CancelReason::HoldDropped => 2,
-            CancelReason::Expired => 3,
+            CancelReason::Expired => EXPIRED,
         };
         OrderWord(REASON.set(self.0, code))
     }
@@ -230,6 +273,7 @@ impl OrderWord {
     /// What readers show: a busy phase is shown as the state before it. `None`: there is no such order.
     pub(crate) fn shown(self) -> Option<State> {
         match self.phase() {
+            _ if self.is_forgotten() => None,
             Phase::Vacant | Phase::Reserving | Phase::Refused | Phase::Dead => None,
             Phase::Created | Phase::Retrying => Some(State::Created),
             Phase::Reserved | Phase::Releasing | Phase::Revising => Some(State::InventoryReserved),
@@ -306,7 +350,7 @@ impl OrderWord {
         // A refused reserve of an id that nobody knew would still be there as it was. A CREATED order goes on after a
         // refusal: under a tag that its deadline names by then, or cancelled, at version 1.
         let is_last = noted.is_none_or(|noted| noted == tag);
-        is_last && self.version() > u64::from(self.shown() == Some(State::Cancelled))
+        is_last && self.version() > u64::from(self.phase() == Phase::Cancelled)
     }
 
     /// The same of a revival; a revision of a paid order notes in its deadline under which tag the units were taken.
@@ -315,7 +359,7 @@ impl OrderWord {
             0 => matches!(self.phase(), Phase::Paid | Phase::Fulfilled),
             // A paid order that is cancelled has not expired.
             1 if self.phase() == Phase::ReleasingPaid => true,
-            1 if self.phase() == Phase::Cancelled && !self.is_expired() => true,
+            1 if self.phase() == Phase::Cancelled && REASON.get(self.0) != EXPIRED => true,
             _ => noted == Some(tag),
         }
     }

@@ -46,9 +46,11 @@ pub(crate) enum Event {
     Revived,
     /// An order was changed in part.
     Revised,
+    FulfilledForgotten,
+    CancelledForgotten,
 }
 
-const EVENTS: usize = Event::Revised as usize + 1;
+const EVENTS: usize = Event::CancelledForgotten as usize + 1;
 
 impl Event {
     /// The transition from one state word to the next, if users see it.
@@ -95,6 +97,7 @@ impl Tally {
         let reserved = [Event::Paid, Event::ReservedCancelled].map(count).iter().sum();
         let paid = [Event::Fulfilled, Event::PaidCancelled].map(count).iter().sum();
         let cancelled = [Event::CreatedCancelled, Event::ReservedCancelled, Event::PaidCancelled, Event::Marked];
+        let revived_or_gone = count(Event::Revived) + count(Event::CancelledForgotten);
         Stats {
             rows: count(Event::Row),
             // A thread may have counted where an order went, and another not yet where it came from.
@@ -102,12 +105,13 @@ impl Tally {
                 created: count(Event::Created).saturating_sub(created),
                 inventory_reserved: (count(Event::Reserved) + count(Event::CreatedReserved)).saturating_sub(reserved),
                 paid: (count(Event::Paid) + count(Event::Revived)).saturating_sub(paid),
-                fulfilled: count(Event::Fulfilled),
-                cancelled: cancelled.map(count).iter().sum::<u64>().saturating_sub(count(Event::Revived)),
+                fulfilled: count(Event::Fulfilled).saturating_sub(count(Event::FulfilledForgotten)),
+                cancelled: cancelled.map(count).iter().sum::<u64>().saturating_sub(revived_or_gone),
             },
             expired: count(Event::HoldExpired),
             revived: count(Event::Revived),
             revised: count(Event::Revised),
+            forgotten: count(Event::FulfilledForgotten) + count(Event::CancelledForgotten),
             lost_cas: count(Event::LostCas),
             helped: count(Event::Helped),
             replays: count(Event::Replay),
@@ -144,6 +148,8 @@ pub struct Stats {
     pub revived: u64,
     /// Changes of orders in part.
     pub revised: u64,
+    /// Finished orders that were forgotten.
+    pub forgotten: u64,
     /// Compare-and-swaps on rows that found the row changed and were tried again.
     pub lost_cas: u64,
     /// Operations of other threads that had to be finished first.

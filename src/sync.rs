@@ -14,6 +14,7 @@
 //! | [`Data`] | names: written by one thread before a row is published, read by many afterwards |
 //! | [`Lazy`] | memory that is allocated by whoever needs it first, without a lock |
 //! | [`Edge`] | the order that a structure of another crate makes, which loom cannot see |
+//! | [`Pin`] | what a thread has in hand is not used again meanwhile: crossbeam's epochs |
 //! | [`Counter`] | statistics |
 //!
 //! In the loom build (`loom-tests/`) the same types are loom's. loom explores too little when a word is
@@ -220,6 +221,23 @@ mod real {
 
         #[inline]
         pub(crate) fn touch(&self) {}
+    }
+
+    /// Held by a thread that may have an order in hand.
+    pub(crate) struct Pin(crossbeam_epoch::Guard);
+
+    /// Begins to have orders in hand. Lock-free.
+    #[inline]
+    pub(crate) fn pin() -> Pin {
+        Pin(crossbeam_epoch::pin())
+    }
+
+    impl Pin {
+        /// Has this done once every thread has let go that is pinned now, this one included.
+        pub(crate) fn defer(&self, work: impl FnOnce() + Send + 'static) {
+            self.0.defer(work);
+            self.0.flush();
+        }
     }
 
     /// Set once, by whoever is first; the others' value is dropped. Lock-free (a pointer and one CAS).

@@ -1,7 +1,7 @@
 //! The atomics of the loom build: loom's, behind the same types.
 
 use std::cell::Cell;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use loom::sync::atomic::AtomicU64;
 
@@ -81,6 +81,54 @@ impl Edge {
 
     pub(crate) fn touch(&self) {
         self.0.fetch_or(0, CHANGE);
+    }
+}
+
+/// Stands in for crossbeam's epochs, which loom cannot see into. Threads change places only at loom's own operations, so what
+/// is done here is one step.
+pub(crate) struct Pin(u64);
+
+/// Threads that are pinned, and what is to be done once all those have let go that were pinned when it was asked for.
+#[derive(Default)]
+struct Pinned {
+    last: u64,
+    pins: Vec<u64>,
+    deferred: Vec<(Vec<u64>, Box<dyn FnOnce() + Send>)>,
+}
+
+static PINNED: Mutex<Pinned> = Mutex::new(Pinned { last: 0, pins: Vec::new(), deferred: Vec::new() });
+
+fn pinned() -> MutexGuard<'static, Pinned> {
+    PINNED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn pin() -> Pin {
+    let mut pinned = pinned();
+    pinned.last += 1;
+    let pin = pinned.last;
+    pinned.pins.push(pin);
+    Pin(pin)
+}
+
+impl Pin {
+    pub(crate) fn defer(&self, work: impl FnOnce() + Send + 'static) {
+        let mut pinned = pinned();
+        let waits_for = pinned.pins.clone();
+        pinned.deferred.push((waits_for, Box::new(work)));
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        let mut pinned = pinned();
+        pinned.pins.retain(|pin| *pin != self.0);
+        pinned.deferred.iter_mut().for_each(|(waits_for, _)| waits_for.retain(|pin| *pin != self.0));
+        let (due, rest) =
+            std::mem::take(&mut pinned.deferred).into_iter().partition(|(waits_for, _)| waits_for.is_empty());
+        pinned.deferred = rest;
+        drop(pinned);
+        let due: Vec<(Vec<u64>, Box<dyn FnOnce() + Send>)> = due;
+        due.into_iter().for_each(|(_, work)| work());
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{BalanceError, SkuRef, State, Stock, Stockade};
 pub struct Balance {
     /// The row's name.
     pub sku: Box<str>,
-    /// Units ever put in, less write-offs.
+    /// Units ever put in, less write-offs, and less what orders shipped that have been forgotten.
     pub received: u64,
     /// Units free to promise.
     pub available: u64,
@@ -81,6 +81,7 @@ impl Stockade {
     /// assert!(audit.is_sound() && audit.in_motion.is_empty());
     /// ```
     pub fn audit(&self) -> Audit {
+        let _pin = self.protocol.retention.pin();
         let rows = self.row_numbers();
         rows.iter().for_each(|row| _ = self.protocol.let_go(*row, || true));
         let before: Vec<Option<Account>> = rows.iter().map(|row| self.account(*row)).collect();
@@ -118,6 +119,7 @@ impl Stockade {
     /// assert_eq!((mug.received, mug.available, mug.held, mug.shipped), (3, 1, 2, 0));
     /// ```
     pub fn balance(&self, sku: impl SkuRef) -> Result<Balance, BalanceError> {
+        let _pin = self.protocol.retention.pin();
         let row = sku.row(self)?;
         self.protocol.let_go(row, || true);
         let before = self.account(row);

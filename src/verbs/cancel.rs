@@ -41,9 +41,11 @@ impl Stockade {
     /// # Ok::<(), stockade::CancelError>(())
     /// ```
     pub fn cancel(&self, id: &str) -> Result<Cancelled, CancelError> {
-        let closed = self.close_known(id, self.hash(id), CancelReason::Cancelled);
-        let closed = closed.map(|known| known.unwrap_or(Cancelled::Unknown));
-        self.told(closed.map_err(|actual| CancelError::InvalidState { actual }))
+        self.verb(|| {
+            let closed = self.close_known(id, self.hash(id), CancelReason::Cancelled);
+            let closed = closed.map(|known| known.unwrap_or(Cancelled::Unknown));
+            closed.map_err(|actual| CancelError::InvalidState { actual })
+        })
     }
 
     /// As [`cancel`](Stockade::cancel); moreover an unknown id is marked CANCELLED, so that a reserve that arrives
@@ -66,7 +68,7 @@ impl Stockade {
     /// # Ok::<(), stockade::VoidError>(())
     /// ```
     pub fn void(&self, id: &str) -> Result<Cancelled, VoidError> {
-        self.told(self.try_void(id))
+        self.verb(|| self.try_void(id))
     }
 
     fn try_void(&self, id: &str) -> Result<Cancelled, VoidError> {
@@ -79,7 +81,8 @@ impl Stockade {
                 Err(unknown) => unknown,
             };
             let mark = self.protocol.records.draft(id, None, &[], Phase::Cancelled, 1)?;
-            mark.explain(CancelReason::Voided);
+            let record = mark.record();
+            record.set_state(self.protocol.ended(record.state().because(CancelReason::Voided)));
             step(Step::Drafted);
             if self.enter(id, unknown, mark.slot)? {
                 mark.publish();

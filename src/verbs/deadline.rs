@@ -35,6 +35,7 @@ impl Stockade {
     /// assert_eq!(shop.order("order-1").unwrap().cancelled, Some(CancelReason::Expired));
     /// ```
     pub fn expire_due(&self, limit: usize) -> Vec<String> {
+        let _pin = self.protocol.retention.pin();
         let ids = self.protocol.expire_due(limit);
         ids.into_iter().map(|id| String::from_utf8_lossy(&id).into_owned()).collect()
     }
@@ -68,7 +69,7 @@ impl Stockade {
     /// # Ok::<(), ExtendError>(())
     /// ```
     pub fn extend(&self, id: &str, ttl_ms: u64) -> Result<Extended, ExtendError> {
-        self.told(self.try_extend(id, ttl_ms))
+        self.verb(|| self.try_extend(id, ttl_ms))
     }
 
     fn try_extend(&self, id: &str, ttl_ms: u64) -> Result<Extended, ExtendError> {
@@ -152,7 +153,7 @@ impl Stockade {
     /// (CREATED, or cancelled for another reason), [`Insufficient`](PayAgainError::Insufficient),
     /// [`Exhausted`](PayAgainError::Exhausted).
     pub fn pay_or_reserve_again(&self, id: &str) -> Result<PaidLate, PayAgainError> {
-        self.told(self.try_pay_or_reserve_again(id))
+        self.verb(|| self.try_pay_or_reserve_again(id))
     }
 
     fn try_pay_or_reserve_again(&self, id: &str) -> Result<PaidLate, PayAgainError> {

@@ -32,8 +32,14 @@ impl Stockade {
     /// assert_eq!(shop.stock("mug").unwrap().available, 0);
     /// ```
     pub fn hold<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Hold<'_>, ReserveError> {
-        let (reserved, op) = self.told(self.try_reserve(id, lines, None))?;
-        Ok(Hold { engine: self, op, reserved, gives_back: reserved.is_new() })
+        let mut is_mine = false;
+        let (reserved, op) = self.verb(|| {
+            let taken = self.try_reserve(id, lines, None)?;
+            is_mine = taken.0.is_new() && self.protocol.guard(taken.1.slot, true);
+            Ok::<_, ReserveError>(taken)
+        })?;
+        let replay_of = (!is_mine).then(|| id.into());
+        Ok(Hold { engine: self, op, reserved, replay_of, gives_back: is_mine })
     }
 }
 
@@ -47,6 +53,8 @@ pub struct Hold<'a> {
     engine: &'a Stockade,
     op: Op,
     reserved: Reserved,
+    /// The order's id, if somebody else has to give back: nothing keeps that order from being forgotten.
+    replay_of: Option<Box<str>>,
     gives_back: bool,
 }
 
@@ -65,17 +73,24 @@ impl Hold<'_> {
     /// [`HoldClosed`] if somebody cancelled the order meanwhile, or if it has a deadline and that has come: then there is
     /// nothing to keep.
     pub fn keep(mut self) -> Result<Reservation, HoldClosed> {
-        self.gives_back = false;
-        let protocol = &self.engine.protocol;
-        let moment = protocol.timers.moment();
-        let mut word = self.word();
-        while protocol.let_go_if_dead(Found { slot: self.op.slot, word }, &moment) {
-            word = self.word();
-        }
-        match word.shown() {
+        let state = match &self.replay_of {
+            Some(id) => self.engine.order(id).map(|order| order.state),
+            None => self.keep_mine(),
+        };
+        match state {
             Some(State::Cancelled) | None => Err(HoldClosed { state: State::Cancelled }),
             Some(_) => Ok(self.reserved.reservation()),
         }
+    }
+
+    /// Lets go of the order without giving it back; the state it is in.
+    fn keep_mine(&mut self) -> Option<State> {
+        let protocol = &self.engine.protocol;
+        let _pin = protocol.retention.pin();
+        let state = self.word().shown();
+        self.gives_back = false;
+        protocol.guard(self.op.slot, false);
+        state
     }
 
     fn word(&self) -> crate::state::OrderWord {
@@ -85,6 +100,8 @@ impl Hold<'_> {
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
+        let _pin = self.engine.protocol.retention.pin();
+        let is_mine = self.gives_back;
         while self.gives_back {
             let found = Found { slot: self.op.slot, word: self.word() };
             if found.word.is_busy() {
@@ -95,6 +112,9 @@ impl Drop for Hold<'_> {
                 let closed = self.engine.close(found, CancelReason::HoldDropped);
                 self.gives_back = matches!(closed, Err(Open::Moved));
             }
+        }
+        if is_mine {
+            self.engine.protocol.guard(self.op.slot, false);
         }
     }
 }

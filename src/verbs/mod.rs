@@ -4,6 +4,7 @@ mod audit;
 mod batch;
 mod cancel;
 mod deadline;
+mod forget;
 mod hold;
 mod part;
 mod read;
@@ -25,8 +26,11 @@ trait Counted {
 }
 
 impl Stockade {
-    /// Counts an answer on its way out.
-    fn told<T: Counted, E: Counted>(&self, answer: Result<T, E>) -> Result<T, E> {
+    /// Runs a verb, and counts its answer on the way out. What it has in hand meanwhile is not used again.
+    #[inline]
+    fn verb<T: Counted, E: Counted>(&self, run: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let _pin = self.protocol.retention.pin();
+        let answer = run();
         let event = match &answer {
             Ok(yes) => yes.event(),
             Err(no) => no.event(),

@@ -110,12 +110,14 @@ impl Stockade {
     /// ```
     pub fn cancel_lines<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Revised, CancelLinesError> {
         let holds = |phase| matches!(phase, Phase::Reserved | Phase::Paid);
-        self.told(self.revise(id, lines, holds, |parts, lines| {
-            self.settle_lines(parts, lines, |part, quantity| {
-                part.cancelled += quantity;
-                part.change = -i64::from(quantity);
+        self.verb(|| {
+            self.revise(id, lines, holds, |parts, lines| {
+                self.settle_lines(parts, lines, |part, quantity| {
+                    part.cancelled += quantity;
+                    part.change = -i64::from(quantity);
+                })
             })
-        }))
+        })
     }
 
     /// Marks units of a PAID order's lines as fulfilled: they have left for good. If nothing is open afterwards, the order
@@ -149,9 +151,11 @@ impl Stockade {
     /// ```
     pub fn fulfil_lines<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Revised, FulfilLinesError> {
         let is_paid = |phase| phase == Phase::Paid;
-        self.told(self.revise(id, lines, is_paid, |parts, lines| {
-            self.settle_lines(parts, lines, |part, quantity| part.fulfilled += quantity)
-        }))
+        self.verb(|| {
+            self.revise(id, lines, is_paid, |parts, lines| {
+                self.settle_lines(parts, lines, |part, quantity| part.fulfilled += quantity)
+            })
+        })
     }
 
     /// Changes what an order has ordered to these lines, all or nothing in one instant: lines are raised and lowered, those
@@ -189,7 +193,7 @@ impl Stockade {
     /// ```
     pub fn amend<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Revised, AmendError> {
         let holds = |phase| matches!(phase, Phase::Reserved | Phase::Paid);
-        self.told(self.revise(id, lines, holds, |parts, lines| self.amended(parts, lines)))
+        self.verb(|| self.revise(id, lines, holds, |parts, lines| self.amended(parts, lines)))
     }
 
     /// The lines after some of their open units are settled.

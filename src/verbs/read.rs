@@ -24,6 +24,7 @@ impl Stockade {
     /// assert_eq!((order.lines[0].sku, order.lines[0].ordered), (mug, 2));
     /// ```
     pub fn order(&self, id: &str) -> Option<Order> {
+        let _pin = self.protocol.retention.pin();
         let moment = self.protocol.timers.moment();
         self.view_order(id, |found| self.view(found, &moment))
     }
@@ -45,6 +46,7 @@ impl Stockade {
         let mut from = Some(0);
         let moment = self.protocol.timers.moment();
         std::iter::from_fn(move || {
+            let _pin = self.protocol.retention.pin();
             let (some, next) = self.visit_orders(from?, |found| self.view(found, &moment));
             from = next;
             Some(some)

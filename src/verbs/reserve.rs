@@ -33,7 +33,7 @@ impl Stockade {
     /// # Ok::<(), stockade::CreateError>(())
     /// ```
     pub fn create<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Created, CreateError> {
-        self.told(self.try_create(id, lines))
+        self.verb(|| self.try_create(id, lines))
     }
 
     fn try_create<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Created, CreateError> {
@@ -102,7 +102,7 @@ impl Stockade {
     /// # Ok::<(), ReserveError>(())
     /// ```
     pub fn reserve<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Reserved, ReserveError> {
-        self.told(self.try_reserve(id, lines, None)).map(|(reserved, _)| reserved)
+        self.verb(|| self.try_reserve(id, lines, None)).map(|(reserved, _)| reserved)
     }
 
     /// As [`reserve`](Stockade::reserve), but the hold ends by itself, `ttl_ms` milliseconds from now: a hold lives while it is
@@ -140,7 +140,7 @@ impl Stockade {
     /// # Ok::<(), stockade::ReserveError>(())
     /// ```
     pub fn reserve_for<S: SkuRef>(&self, id: &str, lines: &[(S, u32)], ttl_ms: u64) -> Result<Reserved, ReserveError> {
-        self.told(self.try_reserve(id, lines, Some(ttl_ms))).map(|(reserved, _)| reserved)
+        self.verb(|| self.try_reserve(id, lines, Some(ttl_ms))).map(|(reserved, _)| reserved)
     }
 
     /// The same for an id whose hash is known.
@@ -150,8 +150,11 @@ impl Stockade {
         hash: u64,
         lines: &[(S, u32)],
     ) -> Result<Reserved, ReserveError> {
-        let answer = check_key(id).map_err(Into::into).and_then(|()| self.try_reserve_hashed(id, hash, lines, None));
-        self.told(answer).map(|(reserved, _)| reserved)
+        let answer = self.verb(|| {
+            check_key(id)?;
+            self.try_reserve_hashed(id, hash, lines, None)
+        });
+        answer.map(|(reserved, _)| reserved)
     }
 
     /// Also names the operation that took the stock, for who wants to give it back.
@@ -234,7 +237,8 @@ impl Stockade {
         let verdict = self.attempt(slot, busy, lines, seen);
         if !matches!(verdict, Ok(Some(_))) {
             // Only now may the record be recycled: had others been free to do so, this thread could not know its verdict.
-            records.kill(slot, busy.to(Phase::Refused));
+            let refused = busy.to(Phase::Refused);
+            records.kill(slot, refused, refused.to(Phase::Dead));
             step(Step::MarkedDead);
         }
         verdict

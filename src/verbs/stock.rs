@@ -26,7 +26,7 @@ impl Stockade {
     /// # Ok::<(), AddSkuError>(())
     /// ```
     pub fn add_sku(&self, sku: &str, available: u64) -> Result<Sku, AddSkuError> {
-        self.told(self.try_add_sku(sku, available))
+        self.verb(|| self.try_add_sku(sku, available))
     }
 
     fn try_add_sku(&self, sku: &str, available: u64) -> Result<Sku, AddSkuError> {
@@ -94,7 +94,7 @@ impl Stockade {
     /// # Ok::<(), stockade::UnknownSku>(())
     /// ```
     pub fn stock(&self, sku: impl SkuRef) -> Result<Stock, UnknownSku> {
-        self.told(sku.row(self).map(|row| self.protocol.read_live(row).stock()))
+        self.verb(|| sku.row(self).map(|row| self.protocol.read_live(row).stock()))
     }
 
     /// Every row with its name and its stock, each at an instant of its own. The set of rows is that of the call.
@@ -108,7 +108,10 @@ impl Stockade {
     /// assert_eq!(sold_out, ["jug".into()]);
     /// ```
     pub fn rows(&self) -> impl Iterator<Item = (Box<str>, Stock)> + '_ {
-        let stock = move |row| (self.protocol.rows.name(row), self.protocol.read_live(row).stock());
+        let stock = move |row| {
+            let _pin = self.protocol.retention.pin();
+            (self.protocol.rows.name(row), self.protocol.read_live(row).stock())
+        };
         self.row_numbers().into_iter().map(stock)
     }
 
@@ -129,7 +132,7 @@ impl Stockade {
     /// # Ok::<(), stockade::RestockError>(())
     /// ```
     pub fn restock(&self, sku: impl SkuRef, units: u64) -> Result<Stock, RestockError> {
-        self.told(self.try_restock(sku, units))
+        self.verb(|| self.try_restock(sku, units))
     }
 
     fn try_restock(&self, sku: impl SkuRef, units: u64) -> Result<Stock, RestockError> {
@@ -166,7 +169,7 @@ impl Stockade {
     /// # Ok::<(), WriteOffError>(())
     /// ```
     pub fn write_off(&self, sku: impl SkuRef, units: u64) -> Result<Stock, WriteOffError> {
-        self.told(self.try_write_off(sku, units))
+        self.verb(|| self.try_write_off(sku, units))
     }
 
     fn try_write_off(&self, sku: impl SkuRef, units: u64) -> Result<Stock, WriteOffError> {
@@ -223,7 +226,7 @@ impl Stockade {
         expected_version: u64,
         available: u64,
     ) -> Result<Stock, SetAvailableError> {
-        self.told(self.try_set_available(sku, expected_version, available))
+        self.verb(|| self.try_set_available(sku, expected_version, available))
     }
 
     fn try_set_available(&self, sku: impl SkuRef, expected: u64, available: u64) -> Result<Stock, SetAvailableError> {

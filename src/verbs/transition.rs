@@ -32,7 +32,7 @@ impl Stockade {
     /// # Ok::<(), AdvanceError>(())
     /// ```
     pub fn pay(&self, id: &str) -> Result<Advanced, AdvanceError> {
-        self.told(self.advance(id, Phase::Reserved, Phase::Paid))
+        self.verb(|| self.advance(id, Phase::Reserved, Phase::Paid))
     }
 
     /// Marks a paid order as fulfilled: its units have left for good.
@@ -57,7 +57,7 @@ impl Stockade {
     /// # Ok::<(), AdvanceError>(())
     /// ```
     pub fn fulfil(&self, id: &str) -> Result<Advanced, AdvanceError> {
-        self.told(self.advance(id, Phase::Paid, Phase::Fulfilled))
+        self.verb(|| self.advance(id, Phase::Paid, Phase::Fulfilled))
     }
 
     fn advance(&self, id: &str, from: Phase, to: Phase) -> Result<Advanced, AdvanceError> {
@@ -119,7 +119,7 @@ impl Stockade {
     /// # Ok::<(), TransitionError>(())
     /// ```
     pub fn transition(&self, id: &str, from: State, to: State) -> Result<u64, TransitionError> {
-        self.told(self.try_transition(id, from, to))
+        self.verb(|| self.try_transition(id, from, to))
     }
 
     fn try_transition(&self, id: &str, from: State, to: State) -> Result<u64, TransitionError> {
