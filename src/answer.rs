@@ -242,6 +242,56 @@ pub struct Revised {
     pub closed: Option<State>,
 }
 
+/// What a verb answers to a request with a [key](crate::RequestKey).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Once<T> {
+    /// This call carried it out.
+    New(T),
+    /// It had been carried out before: no second effect, the first answer again.
+    Replayed(T),
+}
+
+impl<T> Once<T> {
+    /// The answer, whoever was given it first.
+    pub fn answer(self) -> T {
+        match self {
+            Once::New(it) | Once::Replayed(it) => it,
+        }
+    }
+}
+
+/// What of a request is not as it was when its key first came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RequestField {
+    /// The verb, and with it everything else.
+    Verb,
+    /// The SKU.
+    Sku,
+    /// The units of a row.
+    Units,
+    /// The version that `set_available` expects.
+    ExpectedVersion,
+    /// The order's id.
+    Order,
+    /// The lines of the order.
+    Lines,
+}
+
+impl fmt::Display for RequestField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RequestField::Verb => "verb",
+            RequestField::Sku => "SKU",
+            RequestField::Units => "number of units",
+            RequestField::ExpectedVersion => "expected version",
+            RequestField::Order => "order",
+            RequestField::Lines => "lines",
+        })
+    }
+}
+
 /// What [`extend`](crate::Stockade::extend) answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::BuildError;
 use crate::layout::SLOT_BITS;
+use crate::requests::{KEPT, Requests};
 use crate::retention::Retention;
 use crate::timers::Timers;
 use crate::{Clock, Keep, MonotonicClock, Stockade};
@@ -27,17 +28,19 @@ pub struct Builder {
     max_orders: Option<u64>,
     max_hold_ms: Option<u64>,
     keep: Option<Keep>,
+    keep_keys: Option<u64>,
     clock: Option<Arc<dyn Clock>>,
 }
 
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Builder { capacity, max_orders, max_hold_ms, keep, clock } = self;
+        let Builder { capacity, max_orders, max_hold_ms, keep, keep_keys, clock } = self;
         f.debug_struct("Builder")
             .field("capacity", capacity)
             .field("max_orders", max_orders)
             .field("max_hold_ms", max_hold_ms)
             .field("keep", keep)
+            .field("keep_keys", keep_keys)
             .field("has_clock", &clock.is_some())
             .finish()
     }
@@ -80,6 +83,13 @@ impl Builder {
         self
     }
 
+    /// How many request keys are remembered, the youngest ones; 65,536 unless this says otherwise. Each takes some 300 bytes.
+    /// [`keyed`](Stockade::keyed) says what becomes of older ones.
+    pub fn keep_keys(mut self, keys: u64) -> Self {
+        self.keep_keys = Some(keys);
+        self
+    }
+
     /// The clock by which holds end, instead of a [`MonotonicClock`].
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
@@ -90,7 +100,8 @@ impl Builder {
     pub(crate) fn empty(self) -> Stockade {
         let clock = self.clock.unwrap_or_else(|| Arc::new(MonotonicClock::default()));
         let timers = Timers::new(clock, self.max_hold_ms.unwrap_or(u64::MAX));
-        Stockade::limited(self.max_orders, timers, Retention::new(self.keep))
+        let requests = Requests::new(self.keep_keys.unwrap_or(KEPT));
+        Stockade::limited(self.max_orders, timers, Retention::new(self.keep), requests)
     }
 
     /// Makes the engine.

@@ -6,6 +6,7 @@ use crate::arena::Full;
 use crate::hooks::{Step, step};
 use crate::protocol::Protocol;
 use crate::record::{Records, RowLine};
+use crate::requests::Requests;
 use crate::retention::Retention;
 use crate::row::Op;
 use crate::rows::Rows;
@@ -174,10 +175,10 @@ impl Stockade {
         Builder::default()
     }
 
-    pub(crate) fn limited(max_orders: Option<u64>, timers: Timers, retention: Retention) -> Self {
+    pub(crate) fn limited(max_orders: Option<u64>, timers: Timers, retention: Retention, requests: Requests) -> Self {
         let (rows, records, tally) = (Rows::new(), Records::new(max_orders), Tally::default());
         Stockade {
-            protocol: Protocol { rows, records, tally, timers, retention },
+            protocol: Protocol { rows, records, tally, timers, retention, requests },
             orders: Table::new(),
             skus: Table::new(),
             keyed: keyed(),

@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::State;
+use crate::{RequestField, State};
 
 /// Why an id, a SKU or the lines of an order cannot be taken at all, whatever the stock.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -440,6 +440,35 @@ pub enum AmendError {
     Exhausted,
     /// The engine has no room for the order's new lines.
     #[error("the engine is full: no room for the new lines")]
+    Full,
+}
+
+/// Why a request with a [key](crate::RequestKey) was not carried out.
+///
+/// Where several apply the first in this order is the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum KeyedError<E> {
+    /// The key's id is empty or too long.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The key has come before with something else. Nothing was changed.
+    #[error("this key was used for another request: the {field} differs; repeat that, or use a new key")]
+    Reused {
+        /// What differs.
+        field: RequestField,
+    },
+    /// Whether a request as old as this has been carried out is not known any more. Nothing was changed.
+    #[error("too old to know: keys issued at {forgotten_to} or before have been forgotten; look at what is there")]
+    TooOld {
+        /// `issued` of the youngest key that has been forgotten.
+        forgotten_to: u64,
+    },
+    /// What the verb answers without a key. The same request may be tried again under this key.
+    #[error(transparent)]
+    Refused(E),
+    /// The engine has no room for another request.
+    #[error("the engine is full: no room for another request")]
     Full,
 }
 

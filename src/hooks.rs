@@ -80,6 +80,12 @@ steps! {
     ExtensionEntered,
     /// The deadline is moved, the old one still in the set.
     DeadlineMoved,
+    /// A request with a key is in the set of requests, nothing of it is done.
+    RequestEntered,
+    /// Older keys than the oldest count as forgotten, and it is still there.
+    KeysTooOld,
+    /// A request began to change a row.
+    RequestBegun,
     /// An order that is to be forgotten has no row to finish, and is still there.
     ForgetBegun,
     /// An order is forgotten, the books of what it shipped not closed.

@@ -13,22 +13,23 @@
 //! found. Two have an edition in hand, the ledger and the thread that wrote it, which needs it to learn its verdict; the second to
 //! let go of it recycles it. What was decided is noted in the edition before the order's tag moves on.
 
-use crate::State;
-use crate::arena::{Full, Slot};
+use crate::arena::Full;
+use crate::change::Change;
 use crate::layout::{Field, SLOT_BITS, TAG_BITS};
-use crate::protocol::Change;
+use crate::pair::Pair;
 use crate::record::{Payload, Pen, Records, RowLine};
+use crate::row::Op;
 use crate::state::{Left, OrderWord, Phase};
-#[cfg(stockade_loom)]
-use crate::sync::Class;
-use crate::sync::Word;
+use crate::{Revised, State};
 
 const EDITION: Field = Field::lowest(SLOT_BITS);
 const OF_TAG: Field = EDITION.then(TAG_BITS);
 
-/// Of an edition's first word: what it leaves of the order.
+/// Of an edition's first word: what it leaves of the order, and the request it is for, if that has a key.
 const IS_OPEN: Field = Field::lowest(1);
 const HAS_SHIPPED: Field = IS_OPEN.then(1);
+const FOR_SLOT: Field = HAS_SHIPPED.then(SLOT_BITS);
+const FOR_TAG: Field = FOR_SLOT.then(TAG_BITS);
 
 /// Words of one line in an edition.
 const PART_WORDS: usize = 3;
@@ -70,7 +71,12 @@ impl Part {
 
     /// What it does to its row.
     pub(crate) fn touched(&self) -> Option<Change> {
-        (self.change != 0).then(|| Change::of(self.row, self.change))
+        let units = self.change.unsigned_abs();
+        match self.change {
+            0 => None,
+            1.. => Some(Change::take(self.row, units)),
+            _ => Some(Change::give_back(self.row, units)),
+        }
     }
 
     fn pack(self) -> [u64; PART_WORDS] {
@@ -84,39 +90,6 @@ impl Part {
         let fulfilled = ((settled >> 32) as u32).min(ordered);
         let cancelled = (settled as u32).min(ordered - fulfilled);
         Part { row, ordered, fulfilled, cancelled, change: change as i64 }
-    }
-}
-
-/// The two places for editions of one order, which has the same number as this.
-#[derive(Debug)]
-#[cfg_attr(not(stockade_loom), derive(bytemuck::Zeroable))]
-pub(crate) struct Ledger {
-    places: [Word; 2],
-}
-
-impl Slot for Ledger {
-    type Chunk = [Ledger; 1 << Self::CHUNK_BITS];
-    const CHUNK_BITS: u32 = if cfg!(stockade_loom) { 3 } else { 10 };
-    const NUMBER_BITS: u32 = SLOT_BITS;
-
-    #[cfg(not(stockade_loom))]
-    fn chunk() -> Option<Box<Self::Chunk>> {
-        bytemuck::try_zeroed_box().ok()
-    }
-
-    #[cfg(stockade_loom)]
-    fn chunk() -> Option<Box<Self::Chunk>> {
-        let place = |_| Word::of(Class::Ledgers, 0);
-        Some(Box::new(std::array::from_fn(|_| Ledger { places: std::array::from_fn(place) })))
-    }
-
-    fn at(chunk: &Self::Chunk, index: usize) -> &Self {
-        &chunk[index]
-    }
-
-    /// Ledgers are never free: each belongs to the record of its number.
-    fn link(&self) -> &Word {
-        &self.places[0]
     }
 }
 
@@ -139,14 +112,14 @@ impl Place {
     }
 }
 
-impl Ledger {
+impl Pair {
     pub(crate) fn place(&self, number: usize) -> Place {
-        Place(self.places[number % 2].load())
+        Place(self.0[number % 2].load())
     }
 
     /// The edition that was announced for an operation.
     fn announced(&self, tag: u32) -> Option<u32> {
-        let places = self.places.iter().map(|place| Place(place.load()));
+        let places = self.0.iter().map(|place| Place(place.load()));
         places.filter(|place| place.tag() == tag).find_map(Place::edition)
     }
 }
@@ -154,24 +127,26 @@ impl Ledger {
 impl Records {
     /// The ledger of an order; `None`: no revision of it was ever announced.
     #[inline]
-    pub(crate) fn ledger(&self, slot: u32) -> Option<&Ledger> {
+    pub(crate) fn ledger(&self, slot: u32) -> Option<&Pair> {
         self.ledgers.get()?.find(slot)
     }
 
     /// The same, made if it is not there.
-    pub(crate) fn make_ledger(&self, slot: u32) -> Result<&Ledger, Full> {
+    pub(crate) fn make_ledger(&self, slot: u32) -> Result<&Pair, Full> {
         let ledgers = self.ledgers.get_or_try_init(|| Ok(Box::default()))?;
         ledgers.provide_for(slot)?;
         ledgers.find(slot).ok_or(Full)
     }
 
     /// Writes an edition that nobody else can find yet.
-    pub(crate) fn write_edition(&self, parts: &[Part]) -> Result<Edition<'_>, Full> {
+    pub(crate) fn write_edition(&self, parts: &[Part], request: Option<Op>) -> Result<Edition<'_>, Full> {
         let edition = Edition { records: self, first: self.arena.alloc()?, is_announced: false };
         let shipped = parts.iter().any(|part| part.fulfilled > 0);
         let is_open = parts.iter().any(|part| part.open() > 0);
         let mut pen = Pen::new(self, edition.first);
-        pen.write(HAS_SHIPPED.set(u64::from(is_open), u64::from(shipped)))?;
+        let left = HAS_SHIPPED.set(u64::from(is_open), u64::from(shipped));
+        let Op { slot, tag } = request.unwrap_or(Op { slot: 0, tag: 0 });
+        pen.write(FOR_TAG.set(FOR_SLOT.set(left, u64::from(slot)), u64::from(tag)))?;
         for word in parts.iter().flat_map(|part| part.pack()) {
             pen.write(word)?;
         }
@@ -203,19 +178,33 @@ impl Records {
     }
 
     fn left_by(&self, edition: u32) -> Left {
-        let first = Payload::new(self, edition).next();
+        let first = self.first_word(edition);
         let shipped = HAS_SHIPPED.get(first) == 1;
         if IS_OPEN.get(first) == 1 { Left::Open { shipped } } else { Left::Nothing { shipped } }
     }
 
-    /// Notes in its edition what was decided about a revision. Lock-free.
+    fn first_word(&self, edition: u32) -> u64 {
+        Payload::new(self, edition).next()
+    }
+
+    /// Notes in its edition what was decided about a revision, and answers the request it was for. Lock-free.
     pub(crate) fn note_verdict(&self, slot: u32, tag: u32, accepted: bool) {
         let Some(ledger) = self.ledger(slot) else { return };
         while let Some(edition) = ledger.announced(tag) {
-            let word = self.get(edition).state();
-            // Still announced after that: so the word was this edition's.
-            let is_mine = ledger.announced(tag) == Some(edition);
-            if !is_mine || word.verdict().is_some() || self.get(edition).advance(word, word.with_verdict(accepted)) {
+            let (word, first) = (self.get(edition).state(), self.first_word(edition));
+            let request = Op { slot: FOR_SLOT.get(first) as u32, tag: FOR_TAG.get(first) as u32 };
+            let revised = (request.slot != 0).then(|| {
+                let open = self.parts(Some(edition)).map(|part| u64::from(part.open())).sum();
+                Revised { open, closed: self.left_by(edition).closed() }
+            });
+            // Still announced after that: so all of it was this edition's.
+            if ledger.announced(tag) != Some(edition) {
+                return;
+            }
+            if let (true, Some(revised)) = (accepted, revised) {
+                self.answer_revised(request, revised);
+            }
+            if word.verdict().is_some() || self.get(edition).advance(word, word.with_verdict(accepted)) {
                 return;
             }
         }
@@ -224,7 +213,7 @@ impl Records {
     /// Lets go of the editions of an order that nobody has in hand any more.
     pub(crate) fn drop_editions(&self, slot: u32) {
         let Some(ledger) = self.ledger(slot) else { return };
-        for place in &ledger.places {
+        for place in &ledger.0 {
             if let Some(edition) = Place(place.load()).edition() {
                 self.let_go_of_edition(edition);
             }
@@ -256,9 +245,9 @@ pub(crate) struct Edition<'a> {
 
 impl Edition<'_> {
     /// Announces it as the next of this order, in place of what was there. False: that has changed. Lock-free.
-    pub(crate) fn announce(&mut self, ledger: &Ledger, number: usize, before: Place, tag: u32) -> bool {
+    pub(crate) fn announce(&mut self, ledger: &Pair, number: usize, before: Place, tag: u32) -> bool {
         let mine = Place::of(self.first, tag);
-        self.is_announced = ledger.places[number].compare_exchange(before.0, mine.0).is_ok();
+        self.is_announced = ledger.0[number].compare_exchange(before.0, mine.0).is_ok();
         if let (true, Some(before)) = (self.is_announced, before.edition()) {
             self.records.let_go_of_edition(before);
         }

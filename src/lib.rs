@@ -38,15 +38,18 @@
 mod answer;
 mod arena;
 mod builder;
+mod change;
 mod clock;
 mod engine;
 mod error;
 mod expiry;
 mod layout;
 mod ledger;
+mod pair;
 mod protocol;
 mod record;
 mod request;
+mod requests;
 mod retention;
 mod revision;
 mod row;
@@ -67,22 +70,22 @@ mod hooks;
 pub use sync::model;
 
 pub use answer::{
-    Advanced, CancelReason, Cancelled, Created, Extended, Line, Order, OrderLine, PaidLate, Reservation, Reserved,
-    Revised, Sku, State, Stock,
+    Advanced, CancelReason, Cancelled, Created, Extended, Line, Once, Order, OrderLine, PaidLate, RequestField,
+    Reservation, Reserved, Revised, Sku, State, Stock,
 };
 pub use builder::Builder;
 pub use clock::{Clock, ManualClock, MonotonicClock};
 pub use engine::Stockade;
 pub use error::{
     AddSkuError, AdvanceError, AmendError, BalanceError, BuildError, CancelError, CancelLinesError, CreateError,
-    ExtendError, FulfilLinesError, HoldClosed, Invalid, PayAgainError, ReserveError, RestockError, SetAvailableError,
-    Shortage, Shortages, TransitionError, UnknownSku, VoidError, WriteOffError,
+    ExtendError, FulfilLinesError, HoldClosed, Invalid, KeyedError, PayAgainError, ReserveError, RestockError,
+    SetAvailableError, Shortage, Shortages, TransitionError, UnknownSku, VoidError, WriteOffError,
 };
 pub use layout::{MAX_KEY_BYTES, MAX_LINES, MAX_UNITS};
 pub use request::SkuRef;
 pub use retention::Keep;
 pub use stats::{OrdersByState, Refusals, Stats};
-pub use verbs::{Audit, Balance, Hold};
+pub use verbs::{Audit, Balance, Hold, Keyed, RequestKey};
 
 /// The README's code runs.
 #[cfg(doctest)]

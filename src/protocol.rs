@@ -25,12 +25,13 @@
 //!   tag: otherwise the record may have been recycled in between.
 //! - **No cycle of helping.** Rows are taken in one order, so among operations that meet, one is blocked by none.
 
+use crate::change::Change;
 use crate::error::{Shortage, Shortages};
 use crate::hooks::{Step, step};
-use crate::layout::LAST_ROW_VERSION;
 use crate::ledger::Parts;
 use crate::record::{Lines, Records, RowLine};
 use crate::request::{PerLine, RowLines};
+use crate::requests::Requests;
 use crate::retention::Retention;
 use crate::row::{Op, Row, RowWord};
 use crate::rows::Rows;
@@ -46,55 +47,7 @@ pub(crate) struct Protocol {
     pub(crate) tally: Tally,
     pub(crate) timers: Timers,
     pub(crate) retention: Retention,
-}
-
-/// What an operation does to one row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
-    pub(crate) line: RowLine,
-    way: Way,
-}
-
-/// In which direction units go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// As those of the whole operation.
-    AsAll,
-    Take,
-    GiveBack,
-}
-
-impl From<RowLine> for Change {
-    #[inline]
-    fn from(line: RowLine) -> Self {
-        Change { line, way: Way::AsAll }
-    }
-}
-
-impl Change {
-    /// Units taken from a row, or given back to it if they are negative.
-    pub(crate) fn of(row: u32, units: i64) -> Self {
-        let quantity = u32::try_from(units.unsigned_abs()).unwrap_or(u32::MAX);
-        let way = if units < 0 { Way::GiveBack } else { Way::Take };
-        Change { line: RowLine { row, quantity }, way }
-    }
-
-    /// Whether a row has too little for it, in this busy state.
-    #[inline]
-    fn is_short(self, busy: OrderWord, row: RowWord) -> bool {
-        let takes = self.way == Way::Take || self.way == Way::AsAll && busy.takes();
-        takes && row.available() < u64::from(self.line.quantity)
-    }
-
-    /// What the effect of the operation is on this row.
-    #[inline]
-    fn effect(self, of_all: Effect) -> Effect {
-        match (of_all, self.way) {
-            (Effect::Revise, Way::Take) => Effect::Take,
-            (Effect::Revise, _) => Effect::GiveBack,
-            (of_all, _) => of_all,
-        }
-    }
+    pub(crate) requests: Requests,
 }
 
 /// The changes of an operation, in ascending row order.
@@ -105,6 +58,8 @@ enum Changes<'a> {
     Open(Parts<'a>),
     /// Those that an edition makes.
     Revision(Parts<'a>),
+    /// That of a request about one row.
+    Edit(Option<Change>),
 }
 
 impl Iterator for Changes<'_> {
@@ -118,6 +73,7 @@ impl Iterator for Changes<'_> {
                 let open = parts.find(|part| part.open() > 0)?;
                 Some(RowLine { row: open.row, quantity: open.open() }.into())
             }
+            Changes::Edit(change) => change.take(),
             Changes::Revision(parts) => parts.find_map(|part| part.touched()),
         }
     }
@@ -159,15 +115,17 @@ impl Protocol {
             let change: Change = (*change).into();
             let mut before = Some((*seen, busy));
             loop {
-                match self.freeze(op, change.line, before.take()) {
+                match self.freeze(op, change.row, before.take()) {
                     Freeze::Blocked(by) => self.help(by),
                     Freeze::Decided(word) => {
                         self.finish(op, word);
                         return Verdict::Unseen;
                     }
                     Freeze::Frozen(row, _) => {
-                        if change.is_short(busy, row) {
-                            short.push((change.line, row.available()));
+                        if change.is_refused(busy, row) {
+                            short.push((change.line(), row.available()));
+                        } else if busy.is_request() {
+                            self.records.answer_with(op, change.applied(row));
                         }
                         *seen = row;
                         break;
@@ -182,7 +140,7 @@ impl Protocol {
         let effect = decided.effect_of(op.tag);
         for (change, frozen) in changes.iter().zip(seen.iter()) {
             let change: Change = (*change).into();
-            self.replace(self.rows.get(change.line.row), *frozen, change.effect(effect), change.line.quantity);
+            self.replace(self.rows.get(change.row), *frozen, change.effect(effect), change.units);
         }
         Verdict::Witnessed(short)
     }
@@ -206,14 +164,18 @@ impl Protocol {
         let mut short = false;
         let mut busy = None;
         for change in self.changes(op)? {
-            match self.freeze(op, change.line, None) {
+            match self.freeze(op, change.row, None) {
                 Freeze::Blocked(by) => return Some(by),
                 Freeze::Decided(word) => {
                     self.finish(op, word);
                     return None;
                 }
                 Freeze::Frozen(row, state) => {
-                    short |= change.is_short(state, row);
+                    let is_refused = change.is_refused(state, row);
+                    if state.is_request() && !is_refused {
+                        self.records.answer_with(op, change.applied(row));
+                    }
+                    short |= is_refused;
                     busy = Some(state);
                 }
             }
@@ -231,8 +193,8 @@ impl Protocol {
     }
 
     /// Step 1 for one row. `before` is the row before the operation began, and the state as it began.
-    fn freeze(&self, op: Op, line: RowLine, before: Option<(RowWord, OrderWord)>) -> Freeze {
-        let row = self.rows.get(line.row);
+    fn freeze(&self, op: Op, number: u32, before: Option<(RowWord, OrderWord)>) -> Freeze {
+        let row = self.rows.get(number);
         let mut before = before;
         loop {
             // The row is read before the state: busy after that means that nothing of this operation is in the row.
@@ -248,7 +210,7 @@ impl Protocol {
             let frozen = word.with_intent(op);
             match word.intent() {
                 Some(mine) if mine == op => {}
-                Some(by) if self.settle(row, line.row, word, by) => continue,
+                Some(by) if self.settle(row, number, word, by) => continue,
                 Some(by) => return Freeze::Blocked(by),
                 None if row.exchange(word, frozen) => {}
                 None => {
@@ -283,12 +245,12 @@ impl Protocol {
     pub(crate) fn finish(&self, op: Op, word: OrderWord) -> PerLine<RowWord> {
         let effect = word.effect_of(op.tag);
         let finished = self.changes_by(op.slot, word).map(|change| {
-            let row = self.rows.get(change.line.row);
+            let row = self.rows.get(change.row);
             let seen = row.load();
             if seen.intent() != Some(op) {
                 return seen;
             }
-            self.replace(row, seen, change.effect(effect), change.line.quantity)
+            self.replace(row, seen, change.effect(effect), change.units)
         });
         let finished = finished.collect();
         if word.tag() == op.tag
@@ -303,7 +265,7 @@ impl Protocol {
     /// it has not begun, or is long over.
     fn changes(&self, op: Op) -> Option<Changes<'_>> {
         // The state comes first here: which lines to read depends on it.
-        let word = self.records.ledger(op.slot).map(|_| self.records.get(op.slot).state());
+        let word = (!self.records.is_plain(op.slot)).then(|| self.records.get(op.slot).state());
         match word {
             None => Some(Changes::Lines(self.records.lines(op.slot))),
             Some(word) => (word.tag() == op.tag).then(|| self.changes_by(op.slot, word)),
@@ -313,6 +275,7 @@ impl Protocol {
     /// The changes of the operation that an order's state names.
     fn changes_by(&self, slot: u32, word: OrderWord) -> Changes<'_> {
         match word.edition() {
+            _ if word.is_request() => Changes::Edit(self.records.asked(slot)),
             _ if word.is_revision() => Changes::Revision(self.records.announced(slot, word.tag())),
             Some(number) => Changes::Open(self.records.edition(slot, number)),
             None => Changes::Lines(self.records.lines(slot)),
@@ -322,17 +285,17 @@ impl Protocol {
     /// Replaces the intent `of` in a row by its effect, unless it is undecided: then false. Also true if the row
     /// has changed meanwhile; the caller looks again.
     fn settle(&self, row: &Row, number: u32, seen: RowWord, of: Op) -> bool {
-        let (effect, quantity) = self.effect(number, of);
+        let (effect, units) = self.effect(number, of);
         if effect != Effect::Undecided {
-            self.replace(row, seen, effect, quantity);
+            self.replace(row, seen, effect, units);
         }
         effect != Effect::Undecided
     }
 
     /// Replaces a decided operation's intent by its effect. If the row has changed, somebody else has done so:
     /// nothing else can happen to a frozen row.
-    fn replace(&self, row: &Row, frozen: RowWord, effect: Effect, quantity: u32) -> RowWord {
-        let finished = frozen.after(effect, quantity);
+    fn replace(&self, row: &Row, frozen: RowWord, effect: Effect, units: u64) -> RowWord {
+        let finished = frozen.after(effect, units);
         step(Step::RowComputed);
         if row.exchange(frozen, finished) {
             step(Step::RowFinished);
@@ -343,27 +306,28 @@ impl Protocol {
     }
 
     /// What an operation means for a row that carries its intent.
-    fn effect(&self, row: u32, of: Op) -> (Effect, u32) {
-        let quantity = self.records.lines(of.slot).find(|line| line.row == row).map_or(0, |line| line.quantity);
+    fn effect(&self, row: u32, of: Op) -> (Effect, u64) {
+        let line = self.records.lines(of.slot).find(|line| line.row == row);
+        let units = line.map_or(0, |line| u64::from(line.quantity));
         step(Step::LineRead);
         // Read after the line: with the same tag, the record was still this order's when the line was read.
         let word = self.records.get(of.slot).state();
-        if word.tag() == of.tag && (word.is_revision() || word.edition().is_some()) {
+        if word.tag() == of.tag && word.has_own_changes() {
             return self.effect_by(row, of, word);
         }
-        (word.effect_of(of.tag), quantity)
+        (word.effect_of(of.tag), units)
     }
 
-    /// The same for an order that was changed in part, whose state says where to look.
-    fn effect_by(&self, row: u32, of: Op, seen: OrderWord) -> (Effect, u32) {
+    /// The same for what is not as it was made: an order that was changed in part, or a request. The state says where to look.
+    fn effect_by(&self, row: u32, of: Op, seen: OrderWord) -> (Effect, u64) {
         let mut seen = seen;
         loop {
-            let change = self.changes_by(of.slot, seen).find(|change| change.line.row == row);
+            let change = self.changes_by(of.slot, seen).find(|change| change.row == row);
             step(Step::EditionRead);
             let word = self.records.get(of.slot).state();
             if word == seen || word.tag() != of.tag {
                 let of_all = word.effect_of(of.tag);
-                return change.map_or((of_all, 0), |change| (change.effect(of_all), change.line.quantity));
+                return change.map_or((of_all, 0), |change| (change.effect(of_all), change.units));
             }
             seen = word;
         }
@@ -380,11 +344,11 @@ impl Protocol {
             let seen = row.load();
             let Some(of) = seen.intent() else { return seen };
             step(Step::RowRead);
-            let (effect, quantity) = self.effect(number, of);
+            let (effect, units) = self.effect(number, of);
             step(Step::EffectSeen);
             // Unchanged, so the effect was not in it, and a tag that has moved on meant nothing to it.
             if row.load() == seen {
-                return seen.after(effect, quantity);
+                return seen.after(effect, units);
             }
         }
     }
@@ -427,7 +391,7 @@ impl Protocol {
     pub(crate) fn open_lines(&self, slot: u32, word: OrderWord) -> RowLines {
         match word.edition() {
             None => self.records.lines(slot).collect(),
-            Some(number) => Changes::Open(self.records.edition(slot, number)).map(|change| change.line).collect(),
+            Some(number) => Changes::Open(self.records.edition(slot, number)).map(Change::line).collect(),
         }
     }
 
@@ -480,7 +444,7 @@ impl Protocol {
             .map(|(line, row)| (*line, row.available()))
             .collect();
         if short.is_empty() {
-            let worn_out = seen.iter().any(|row| row.version() > LAST_ROW_VERSION);
+            let worn_out = seen.iter().any(|row| row.is_worn_out());
             return (if worn_out { Look::Exhausted } else { Look::Enough }, seen);
         }
         (Look::Short(short), seen)
@@ -524,6 +488,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::layout::LAST_ROW_VERSION;
     use crate::{ReserveError, RestockError, Stockade};
 
     #[test]

@@ -22,7 +22,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::arena::{Arena, Full, Slot};
 use crate::layout::{DEADLINE_BITS, Field, NEVER, SLOT_BITS, TAG_BITS};
-use crate::ledger::Ledger;
+use crate::pair::Pair;
 use crate::state::{OrderWord, Phase};
 use crate::sync::{Class, Lazy, Word, change};
 
@@ -192,7 +192,9 @@ pub(crate) fn key_words(key: &str) -> impl Iterator<Item = u64> + '_ {
 pub(crate) struct Records {
     pub(crate) arena: Arena<Record>,
     /// Made when the first order is changed in part.
-    pub(crate) ledgers: Lazy<Arena<Ledger>>,
+    pub(crate) ledgers: Lazy<Arena<Pair>>,
+    /// Made when the first request with a key comes.
+    pub(crate) answers: Lazy<Arena<Pair>>,
     room: Option<CachePadded<Word>>,
     /// Garbage records that the index still names.
     dead: CachePadded<Word>,
@@ -201,7 +203,13 @@ pub(crate) struct Records {
 impl Records {
     pub(crate) fn new(max_orders: Option<u64>) -> Self {
         let room = max_orders.map(|orders| CachePadded::new(Word::of(Class::Memory, orders)));
-        Records { arena: Arena::new(), ledgers: Lazy::new(), room, dead: CachePadded::new(Word::of(Class::Memory, 0)) }
+        Records {
+            arena: Arena::new(),
+            ledgers: Lazy::new(),
+            answers: Lazy::new(),
+            room,
+            dead: CachePadded::new(Word::of(Class::Memory, 0)),
+        }
     }
 
     /// Takes one from the orders there may still be. Lock-free.

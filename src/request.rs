@@ -84,6 +84,14 @@ pub(crate) enum PerLine<T> {
 /// The lines of a request: one for each row, in ascending row order.
 pub(crate) type RowLines = PerLine<RowLine>;
 
+impl<T: PartialEq> PartialEq for PerLine<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for PerLine<T> {}
+
 impl<T> Deref for PerLine<T> {
     type Target = [T];
 

@@ -9,10 +9,11 @@
 //! afterwards, and the change would be made twice.
 
 use crate::arena::Full;
+use crate::change::Change;
 use crate::hooks::{Step, step};
 use crate::layout::NEVER;
 use crate::ledger::{Edition, Part};
-use crate::protocol::{Change, Protocol, Verdict};
+use crate::protocol::{Protocol, Verdict};
 use crate::record::Deadline;
 use crate::request::PerLine;
 use crate::row::Op;
@@ -39,8 +40,14 @@ impl Protocol {
     }
 
     /// Gives a RESERVED or PAID order these lines; what that leaves. `None`: something moved, or a row that had enough is short
-    /// by now. Lock-free.
-    pub(crate) fn revise(&self, slot: u32, word: OrderWord, parts: &[Part]) -> Result<Option<Left>, Full> {
+    /// by now. `request` is the one with a key that this is for. Lock-free.
+    pub(crate) fn revise(
+        &self,
+        slot: u32,
+        word: OrderWord,
+        parts: &[Part],
+        request: Option<Op>,
+    ) -> Result<Option<Left>, Full> {
         let ledger = self.records.make_ledger(slot)?;
         let op = Op { slot, tag: word.tag() + 1 };
         let before = ledger.place(word.next_edition());
@@ -50,12 +57,12 @@ impl Protocol {
             self.help(op);
             return Ok(None);
         }
-        let mut edition = self.records.write_edition(parts)?;
+        let mut edition = self.records.write_edition(parts, request)?;
         step(Step::EditionWritten);
         self.finish(Op { slot, tag: word.tag() }, word);
         self.note_taken(slot, word);
         let changes: PerLine<Change> = parts.iter().filter_map(Part::touched).collect();
-        let seen = changes.map(|change| self.read(change.line.row));
+        let seen = changes.map(|change| self.read(change.row));
         if !edition.announce(ledger, word.next_edition(), before, op.tag) {
             return Ok(None);
         }
@@ -70,7 +77,7 @@ impl Protocol {
         };
         let left = edition.left();
         if is_accepted && matches!(left, Left::Nothing { .. }) {
-            self.forget_hold(slot, changes.iter().map(|change| change.line.row), false);
+            self.forget_hold(slot, changes.iter().map(|change| change.row), false);
         }
         Ok(is_accepted.then_some(left))
     }

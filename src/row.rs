@@ -9,7 +9,7 @@
 //! serve the limit on received units, and the audit; no order is decided by them.
 
 use crate::arena::Slot;
-use crate::layout::{AVAILABLE_BITS, Field, MAX_UNITS, ROW_VERSION_BITS, SLOT_BITS, TAG_BITS};
+use crate::layout::{AVAILABLE_BITS, Field, LAST_ROW_VERSION, MAX_UNITS, ROW_VERSION_BITS, SLOT_BITS, TAG_BITS};
 use crate::state::Effect;
 use crate::sync::{Wide, WideWord, Word};
 
@@ -61,17 +61,22 @@ impl RowWord {
         RowWord(bare | Wide::from(op.slot) << SLOT_SHIFT | Wide::from(op.tag) << TAG_SHIFT)
     }
 
-    /// The row once its intent is replaced by what the operation does to a line of `quantity`. An undecided
+    /// The row once its intent is replaced by what the operation does with `units`. An undecided
     /// operation does nothing yet: this is what a reader shows.
-    pub(crate) fn after(self, effect: Effect, quantity: u32) -> Self {
-        let quantity = u64::from(quantity);
+    pub(crate) fn after(self, effect: Effect, units: u64) -> Self {
         match effect {
             // Taking was decided with enough in the row, giving back returns what had been received: neither wraps.
-            Effect::Take => RowWord::new(self.available() - quantity, self.version() + 1),
-            Effect::GiveBack => RowWord::new(self.available() + quantity, self.version() + 1),
-            // Of a revision, each row has one of the others.
-            Effect::Void | Effect::Undecided | Effect::Revise => RowWord::new(self.available(), self.version()),
+            Effect::Take => RowWord::new(self.available() - units, self.version() + 1),
+            Effect::GiveBack => RowWord::new(self.available() + units, self.version() + 1),
+            Effect::Set => RowWord::new(units, self.version() + 1),
+            // Where each line has its own, each row has one of the others.
+            Effect::Void | Effect::Undecided | Effect::Each => RowWord::new(self.available(), self.version()),
         }
+    }
+
+    /// Whether its version is at its end.
+    pub(crate) fn is_worn_out(self) -> bool {
+        self.version() > LAST_ROW_VERSION
     }
 
     pub(crate) fn stock(self) -> crate::Stock {

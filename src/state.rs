@@ -17,7 +17,7 @@
 //! a CREATED order: if refused, it is CREATED again. REVIVING takes the units of an expired order again, for a payment that
 //! comes late; LAPSED is CANCELLED for everybody, but its tag has given nothing back. REVISING and REVISING_PAID change a
 //! RESERVED or PAID order in part: it is afterwards what it was before, or CANCELLED or FULFILLED if nothing is open any more.
-//! Each busy phase has a tag of its own.
+//! A request about a row that has a key is a record of its own: ASKED, EDITING, ANSWERED, or ASKED again. Each busy phase has a tag of its own.
 
 use crate::layout::{AGE_BITS, Field, TAG_BITS};
 use crate::{CancelReason, State};
@@ -74,9 +74,15 @@ pub(crate) enum Phase {
     Revising,
     /// Busy: changing a PAID order in part.
     RevisingPaid,
+    /// Not an order: a request with a key, of which nothing has come yet.
+    Asked,
+    /// Busy: a request changes a row.
+    Editing,
+    /// A request that has been carried out.
+    Answered,
 }
 
-const PHASES: [Phase; 16] = [
+const PHASES: [Phase; 19] = [
     Phase::Vacant,
     Phase::Reserving,
     Phase::Retrying,
@@ -93,6 +99,9 @@ const PHASES: [Phase; 16] = [
     Phase::Lapsed,
     Phase::Revising,
     Phase::RevisingPaid,
+    Phase::Asked,
+    Phase::Editing,
+    Phase::Answered,
 ];
 
 /// What an operation, named by its tag, has done or will do to the rows that carry its intent.
@@ -104,8 +113,10 @@ pub(crate) enum Effect {
     Take,
     /// Decided: each line is given back to its row.
     GiveBack,
-    /// Decided: each line takes or gives back, as its edition says.
-    Revise,
+    /// Decided: each line does what it says of itself.
+    Each,
+    /// Of one line: its row has so many units from now on.
+    Set,
     /// Decided, or long over: its intents mean nothing.
     Void,
 }
@@ -117,6 +128,17 @@ pub(crate) enum Left {
     Open { shipped: bool },
     /// None is.
     Nothing { shipped: bool },
+}
+
+impl Left {
+    /// The state in which the order has ended by it.
+    pub(crate) fn closed(self) -> Option<State> {
+        match self {
+            Left::Open { .. } => None,
+            Left::Nothing { shipped: true } => Some(State::Fulfilled),
+            Left::Nothing { shipped: false } => Some(State::Cancelled),
+        }
+    }
 }
 
 /// A snapshot of the state word.
@@ -185,6 +207,18 @@ impl OrderWord {
     /// last operation there was.
     pub(crate) fn verdict(self) -> Option<bool> {
         (REVISION.get(self.0) != 0).then(|| REVISION.get(self.0) == ACCEPTED)
+    }
+
+    /// Whether it is not an order but a request with a key.
+    #[inline]
+    pub(crate) fn is_request(self) -> bool {
+        matches!(self.phase(), Phase::Asked | Phase::Editing | Phase::Answered)
+    }
+
+    /// Whether what its operation does is not what the lines say that it was made with.
+    #[inline]
+    pub(crate) fn has_own_changes(self) -> bool {
+        self.is_revision() || self.edition().is_some() || self.is_request()
     }
 
     /// What a busy revision becomes that is accepted, if `left` is what it leaves of the order.
@@ -275,6 +309,7 @@ impl OrderWord {
         match self.phase() {
             _ if self.is_forgotten() => None,
             Phase::Vacant | Phase::Reserving | Phase::Refused | Phase::Dead => None,
+            Phase::Asked | Phase::Editing | Phase::Answered => None,
             Phase::Created | Phase::Retrying => Some(State::Created),
             Phase::Reserved | Phase::Releasing | Phase::Revising => Some(State::InventoryReserved),
             Phase::Paid | Phase::ReleasingPaid | Phase::RevisingPaid => Some(State::Paid),
@@ -286,7 +321,9 @@ impl OrderWord {
     /// Whether some thread is changing rows for this order right now.
     #[inline]
     pub(crate) fn is_busy(self) -> bool {
-        self.takes() || self.gives_back() || matches!(self.phase(), Phase::Revising | Phase::RevisingPaid)
+        self.takes()
+            || self.gives_back()
+            || matches!(self.phase(), Phase::Revising | Phase::RevisingPaid | Phase::Editing)
     }
 
     /// Whether the busy phase gives back every line.
@@ -306,6 +343,8 @@ impl OrderWord {
     pub(crate) fn decide(self, short: bool, left: Left) -> Option<Self> {
         let refused = |phase| self.to(phase).with_verdict(false);
         match self.phase() {
+            Phase::Editing if short => Some(self.to(Phase::Asked)),
+            Phase::Editing => Some(self.to(Phase::Answered)),
             Phase::Revising if short => Some(refused(Phase::Reserved)),
             Phase::RevisingPaid if short => Some(refused(Phase::Paid)),
             Phase::Revising | Phase::RevisingPaid => Some(self.revised(left)),
@@ -330,9 +369,10 @@ impl OrderWord {
         }
         match self.phase() {
             _ if self.is_busy() => Effect::Undecided,
-            _ if self.verdict() == Some(true) => Effect::Revise,
+            _ if self.verdict() == Some(true) => Effect::Each,
             _ if self.verdict() == Some(false) => Effect::Void,
             _ if self.has_released() => Effect::GiveBack,
+            Phase::Answered => Effect::Each,
             Phase::Reserved | Phase::Paid | Phase::Fulfilled => Effect::Take,
             // An order cancelled while it held nothing took a tag under which no intent was ever installed.
             Phase::Cancelled => Effect::GiveBack,

@@ -39,6 +39,8 @@ pub(crate) enum Event {
     InvalidState,
     Expired,
     TooMuch,
+    KeyReused,
+    KeyTooOld,
     Full,
     /// A hold ended by its deadline.
     HoldExpired,
@@ -128,6 +130,8 @@ impl Tally {
                 invalid_state: count(Event::InvalidState),
                 expired: count(Event::Expired),
                 too_much: count(Event::TooMuch),
+                key_reused: count(Event::KeyReused),
+                key_too_old: count(Event::KeyTooOld),
                 full: count(Event::Full),
             },
         }
@@ -204,6 +208,10 @@ pub struct Refusals {
     pub expired: u64,
     /// More of a line than is open, or less than is settled.
     pub too_much: u64,
+    /// A request key that came with other content.
+    pub key_reused: u64,
+    /// A request key older than those that are remembered.
+    pub key_too_old: u64,
     /// No room, or a counter at its end.
     pub full: u64,
 }

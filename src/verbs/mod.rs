@@ -6,6 +6,7 @@ mod cancel;
 mod deadline;
 mod forget;
 mod hold;
+mod keyed;
 mod part;
 mod read;
 mod reserve;
@@ -14,15 +15,34 @@ mod transition;
 
 pub use audit::{Audit, Balance};
 pub use hold::Hold;
+pub use keyed::{Keyed, RequestKey};
 
 use crate::error::*;
 use crate::row::Op;
 use crate::stats::Event;
-use crate::{Advanced, Cancelled, Created, Reserved, Stockade};
+use crate::{Advanced, Cancelled, Created, Once, Reserved, Stockade};
 
 /// How an answer is counted.
 trait Counted {
     fn event(&self) -> Option<Event>;
+}
+
+impl<T> Counted for Once<T> {
+    fn event(&self) -> Option<Event> {
+        matches!(self, Once::Replayed(_)).then_some(Event::Replay)
+    }
+}
+
+impl<E: Counted> Counted for KeyedError<E> {
+    fn event(&self) -> Option<Event> {
+        match self {
+            KeyedError::Invalid(_) => Some(Event::Invalid),
+            KeyedError::Refused(refusal) => refusal.event(),
+            KeyedError::Reused { .. } => Some(Event::KeyReused),
+            KeyedError::TooOld { .. } => Some(Event::KeyTooOld),
+            KeyedError::Full => Some(Event::Full),
+        }
+    }
 }
 
 impl Stockade {

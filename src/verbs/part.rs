@@ -1,14 +1,17 @@
 //! Verbs that change an order in part: cancel_lines, fulfil_lines, amend.
 
 use crate::arena::Full;
+use crate::change::Change;
 use crate::engine::Found;
 use crate::layout::{LAST_RESERVE_TAG, MAX_LINES};
 use crate::ledger::Part;
 use crate::record::RowLine;
 use crate::request::RowLines;
-use crate::state::{Left, Phase};
+use crate::row::Op;
+use crate::state::Phase;
 use crate::{
-    AmendError, CancelLinesError, FulfilLinesError, Invalid, ReserveError, Revised, SkuRef, State, Stockade, UnknownSku,
+    AmendError, CancelLinesError, FulfilLinesError, Invalid, Once, ReserveError, Revised, SkuRef, State, Stockade,
+    UnknownSku,
 };
 
 /// Why an order cannot be changed in part, whatever the change.
@@ -109,13 +112,19 @@ impl Stockade {
     /// # Ok::<(), CancelLinesError>(())
     /// ```
     pub fn cancel_lines<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Revised, CancelLinesError> {
-        let holds = |phase| matches!(phase, Phase::Reserved | Phase::Paid);
-        self.verb(|| {
-            self.revise(id, lines, holds, |parts, lines| {
-                self.settle_lines(parts, lines, |part, quantity| {
-                    part.cancelled += quantity;
-                    part.change = -i64::from(quantity);
-                })
+        self.verb(|| self.try_cancel_lines(id, lines, None)).map(Once::answer)
+    }
+
+    pub(super) fn try_cancel_lines<S: SkuRef>(
+        &self,
+        id: &str,
+        lines: &[(S, u32)],
+        request: Option<Op>,
+    ) -> Result<Once<Revised>, CancelLinesError> {
+        self.revise(id, lines, request, holds, |parts, lines| {
+            self.settle_lines(parts, lines, |part, quantity| {
+                part.cancelled += quantity;
+                part.change = -i64::from(quantity);
             })
         })
     }
@@ -150,11 +159,18 @@ impl Stockade {
     /// # Ok::<(), stockade::FulfilLinesError>(())
     /// ```
     pub fn fulfil_lines<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Revised, FulfilLinesError> {
+        self.verb(|| self.try_fulfil_lines(id, lines, None)).map(Once::answer)
+    }
+
+    pub(super) fn try_fulfil_lines<S: SkuRef>(
+        &self,
+        id: &str,
+        lines: &[(S, u32)],
+        request: Option<Op>,
+    ) -> Result<Once<Revised>, FulfilLinesError> {
         let is_paid = |phase| phase == Phase::Paid;
-        self.verb(|| {
-            self.revise(id, lines, is_paid, |parts, lines| {
-                self.settle_lines(parts, lines, |part, quantity| part.fulfilled += quantity)
-            })
+        self.revise(id, lines, request, is_paid, |parts, lines| {
+            self.settle_lines(parts, lines, |part, quantity| part.fulfilled += quantity)
         })
     }
 
@@ -192,8 +208,16 @@ impl Stockade {
     /// # Ok::<(), AmendError>(())
     /// ```
     pub fn amend<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Revised, AmendError> {
-        let holds = |phase| matches!(phase, Phase::Reserved | Phase::Paid);
-        self.verb(|| self.revise(id, lines, holds, |parts, lines| self.amended(parts, lines)))
+        self.verb(|| self.try_amend(id, lines, None)).map(Once::answer)
+    }
+
+    pub(super) fn try_amend<S: SkuRef>(
+        &self,
+        id: &str,
+        lines: &[(S, u32)],
+        request: Option<Op>,
+    ) -> Result<Once<Revised>, AmendError> {
+        self.revise(id, lines, request, holds, |parts, lines| self.amended(parts, lines))
     }
 
     /// The lines after some of their open units are settled.
@@ -247,9 +271,10 @@ impl Stockade {
         &self,
         id: &str,
         lines: &[(S, u32)],
+        request: Option<Op>,
         may: impl Fn(Phase) -> bool,
         edit: impl Fn(Vec<Part>, &RowLines) -> Result<Vec<Part>, E>,
-    ) -> Result<Revised, E>
+    ) -> Result<Once<Revised>, E>
     where
         E: From<Invalid> + From<UnknownSku> + From<Closed> + From<Short>,
     {
@@ -257,7 +282,11 @@ impl Stockade {
         let moment = self.protocol.timers.moment();
         loop {
             let resolved = self.resolve(lines)?;
-            let found = self.find_settled(id, hash, &moment).map_err(|_| Closed::Unknown)?;
+            let found = self.find_settled(id, hash, &moment).map_err(|_| Closed::Unknown);
+            if let Some(answer) = request.and_then(|request| self.answer_of(request, found.as_ref().ok())) {
+                return Ok(Once::Replayed(answer));
+            }
+            let found = found?;
             if found.word.is_expired() {
                 return Err(Closed::Expired.into());
             }
@@ -279,13 +308,23 @@ impl Stockade {
             };
             let before = parts.clone();
             let parts = edit(parts, &lines)?;
-            if parts == before {
-                return Ok(Revised { open: parts.iter().map(|part| u64::from(part.open())).sum(), closed: None });
+            // A request with a key is answered together with a change, be it of nothing.
+            if parts == before && request.is_none() {
+                return Ok(Once::New(Revised { open: open(&parts), closed: None }));
             }
-            if let Some(revised) = self.revise_found::<E>(found, parts)? {
-                return Ok(revised);
+            if let Some(revised) = self.revise_found::<E>(found, parts, request)? {
+                return Ok(Once::New(revised));
             }
         }
+    }
+
+    /// What a request was answered by all that has been done to its order so far.
+    fn answer_of(&self, request: Op, found: Option<&Found>) -> Option<Revised> {
+        if let Some(found) = found {
+            // Otherwise it may have been accepted, and nobody has noted it yet.
+            self.protocol.finish(found.op(), found.word);
+        }
+        self.protocol.revised(request)
     }
 
     /// One attempt to give an order these lines. `None`: something moved, try again.
@@ -293,11 +332,11 @@ impl Stockade {
         &self,
         found: Found,
         parts: Vec<Part>,
+        request: Option<Op>,
     ) -> Result<Option<Revised>, E> {
-        let open = parts.iter().map(|part| u64::from(part.open())).sum();
         let (word, order) = (found.word, self.protocol.records.get(found.slot));
         let more = parts.iter().filter(|part| part.change > 0).filter_map(Part::touched);
-        let more: RowLines = more.map(|change| change.line).collect();
+        let more: RowLines = more.map(Change::line).collect();
         if !more.is_empty()
             && let Err(refusal) = self.look_closely(&more)
         {
@@ -307,12 +346,15 @@ impl Stockade {
         if word.tag() >= LAST_RESERVE_TAG {
             return Err(Closed::Exhausted.into());
         }
-        let left = self.protocol.revise(found.slot, word, &parts).map_err(|Full| Closed::Full)?;
-        let closed = |left| match left {
-            Left::Open { .. } => None,
-            Left::Nothing { shipped: true } => Some(State::Fulfilled),
-            Left::Nothing { shipped: false } => Some(State::Cancelled),
-        };
-        Ok(left.map(|left| Revised { open, closed: closed(left) }))
+        let left = self.protocol.revise(found.slot, word, &parts, request).map_err(|Full| Closed::Full)?;
+        Ok(left.map(|left| Revised { open: open(&parts), closed: left.closed() }))
     }
+}
+
+fn holds(phase: Phase) -> bool {
+    matches!(phase, Phase::Reserved | Phase::Paid)
+}
+
+fn open(parts: &[Part]) -> u64 {
+    parts.iter().map(|part| u64::from(part.open())).sum()
 }

@@ -1,7 +1,7 @@
 //! Verbs on stock rows: add_sku, stock, restock, write_off, set_available.
 
 use crate::arena::Full;
-use crate::layout::{LAST_ROW_VERSION, MAX_UNITS};
+use crate::layout::MAX_UNITS;
 use crate::request::check_key;
 use crate::row::RowWord;
 use crate::{AddSkuError, RestockError, SetAvailableError, Sku, SkuRef, Stock, Stockade, UnknownSku, WriteOffError};
@@ -252,5 +252,5 @@ impl Stockade {
 }
 
 fn next_version(seen: RowWord) -> Option<u64> {
-    (seen.version() <= LAST_ROW_VERSION).then_some(seen.version() + 1)
+    (!seen.is_worn_out()).then_some(seen.version() + 1)
 }
