@@ -82,8 +82,8 @@ impl From<Full> for Unkept {
 }
 
 pub(crate) struct Requests {
-    /// By age, then by id.
-    all: SkipMap<(u64, Box<str>), Request>,
+    /// By age, then by id. (Boxed: its head is large, and most engines never need it.)
+    all: Box<SkipMap<(u64, Box<str>), Request>>,
     edge: Edge,
     kept: Word,
     max: u64,
@@ -94,7 +94,7 @@ pub(crate) struct Requests {
 impl Requests {
     pub(crate) fn new(max: u64) -> Self {
         let word = || Word::of(Class::Memory, 0);
-        Requests { all: SkipMap::new(), edge: Edge::new(), kept: word(), max: max.max(1), forgotten: word() }
+        Requests { all: Box::default(), edge: Edge::new(), kept: word(), max: max.max(1), forgotten: word() }
     }
 }
 

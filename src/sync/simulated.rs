@@ -88,12 +88,15 @@ impl Edge {
 /// is done here is one step.
 pub(crate) struct Pin(u64);
 
+/// What is to be done once all these pins are gone.
+type Deferred = (Vec<u64>, Box<dyn FnOnce() + Send>);
+
 /// Threads that are pinned, and what is to be done once all those have let go that were pinned when it was asked for.
 #[derive(Default)]
 struct Pinned {
     last: u64,
     pins: Vec<u64>,
-    deferred: Vec<(Vec<u64>, Box<dyn FnOnce() + Send>)>,
+    deferred: Vec<Deferred>,
 }
 
 static PINNED: Mutex<Pinned> = Mutex::new(Pinned { last: 0, pins: Vec::new(), deferred: Vec::new() });
@@ -123,11 +126,10 @@ impl Drop for Pin {
         let mut pinned = pinned();
         pinned.pins.retain(|pin| *pin != self.0);
         pinned.deferred.iter_mut().for_each(|(waits_for, _)| waits_for.retain(|pin| *pin != self.0));
-        let (due, rest) =
-            std::mem::take(&mut pinned.deferred).into_iter().partition(|(waits_for, _)| waits_for.is_empty());
+        let all = std::mem::take(&mut pinned.deferred).into_iter();
+        let (due, rest): (Vec<Deferred>, _) = all.partition(|(waits_for, _)| waits_for.is_empty());
         pinned.deferred = rest;
         drop(pinned);
-        let due: Vec<(Vec<u64>, Box<dyn FnOnce() + Send>)> = due;
         due.into_iter().for_each(|(_, work)| work());
     }
 }
