@@ -1,19 +1,23 @@
 //! `stockade replay`: sends the orders of files, or of a generated sale, through the engine and reports.
 //!
 //! `csv_file` cuts bytes into rows and `orders` or `arrivals` makes a [`Sale`] of them, or `generate` makes one up;
-//! `buyers` says who pays for what, and when; `stock` says what is there at the start; `drive` sends everything from many
-//! threads, at the time that `pace` shows, and logs each answer; `tally` counts the answers and `by_clock` judges them;
+//! `buyers` says who pays for what, and when, and `parts` which orders change in part; `stock` says what is there at
+//! the start; `drive` sends everything from many threads, at the time that `pace` shows, with `changes` for orders that
+//! change in part, and logs each answer; `tally` and `part_tally` count the answers and `by_clock` judges them;
 //! `report` shows the result and `write` keeps it.
 
 mod arrivals;
 mod buyers;
 mod by_clock;
+mod changes;
 mod csv_file;
 mod drive;
 mod generate;
 mod options;
 mod orders;
 mod pace;
+mod part_tally;
+mod parts;
 mod problem;
 mod quoting;
 mod report;
@@ -56,6 +60,7 @@ pub fn take_in(options: &Options) -> Result<Sale, Failure> {
         }
     };
     buyers::plan(&mut sale, own_times, &options.holds, options.sale.seed);
+    parts::plan(&mut sale, &options.parts, options.sale.seed);
     Ok(sale)
 }
 
@@ -71,7 +76,7 @@ pub fn send<'a>(sale: &'a mut Sale, options: &Options) -> Result<Report<'a>, Fai
     let timetable = sale.timetable.as_ref().filter(|timetable| timetable.in_step);
     // All orders of such a sale are for its first SKU; a stock file may name others.
     let units = initial.first().copied().unwrap_or_default();
-    let by_clock = timetable.map(|timetable| ByClock::new(timetable, units, &run.log));
+    let by_clock = timetable.map(|timetable| ByClock::new(sale, timetable, units, &run.log));
     if let Some(path) = &options.write_stock {
         write::stock(path, &sale.skus, &end)?;
     }

@@ -15,8 +15,9 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use stockade::{Cancelled, PaidLate, PayAgainError, ReserveError, Reserved, Sku};
+use stockade::{CancelError, Cancelled, PaidLate, PayAgainError, ReserveError, Reserved, Sku, State};
 
+use super::changes::{Changed, Changes};
 use super::pace::Pace;
 use super::sale::{Arrival, Line, Sale};
 use super::stock::Shop;
@@ -48,6 +49,8 @@ pub enum Told {
     NotPaid,
     /// The hold has ended without a payment.
     Expired,
+    /// The answer to a change in part.
+    Changed(Changed),
     /// The goods are back in stock.
     Returned,
 }
@@ -57,7 +60,7 @@ pub enum Told {
 pub struct Entry {
     /// The arrival this thread had taken last.
     pub position: usize,
-    /// Which order, or which return.
+    /// Which order, which return, or which change.
     pub number: usize,
     /// The answer.
     pub told: Told,
@@ -132,6 +135,7 @@ struct Driver<'a> {
     /// The next arrival to take.
     next: AtomicUsize,
     pace: Pace<'a>,
+    changes: Changes<'a>,
     bar: ProgressBar,
 }
 
@@ -144,6 +148,7 @@ impl<'a> Driver<'a> {
             lines: sale.orders.iter().map(|order| in_engine(&order.lines)).collect(),
             next: AtomicUsize::new(0),
             pace: Pace::new(sale.timetable.as_ref(), &shop.clock),
+            changes: Changes::new(shop, sale),
             bar: progress_bar(sale.arrivals.len()),
         }
     }
@@ -205,6 +210,7 @@ impl<'a> Driver<'a> {
             Arrival::Order(number) | Arrival::OrderTwice(number) => Ok((number, self.reserve(number)?)),
             Arrival::Cancel(number) => Ok((number, self.cancel(number)?)),
             Arrival::Pay(number) => Ok((number, self.pay(number)?)),
+            Arrival::Change(number) => Ok((number, Told::Changed(self.changes.send(number)?))),
             Arrival::Return(number) => Ok((number, self.restock(number)?)),
         }
     }
@@ -242,6 +248,8 @@ impl<'a> Driver<'a> {
         match self.shop.engine.cancel(id) {
             Ok(Cancelled::Released { .. }) => Ok(Told::Released),
             Ok(Cancelled::Already | Cancelled::Unknown) => Ok(Told::NotCancelled),
+            // Nothing is left to cancel: all of it has been shipped.
+            Err(CancelError::InvalidState { actual: State::Fulfilled }) => Ok(Told::NotCancelled),
             Err(error) => Err(Failure::Unsound(format!("order {id:?}: {error}"))),
         }
     }

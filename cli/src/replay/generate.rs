@@ -56,7 +56,7 @@ pub struct SaleOptions {
 }
 
 /// Negative numbers get here, too, so that they are told what a share is and not that -1 is no option.
-fn proportion(text: &str) -> Result<f64, &'static str> {
+pub fn proportion(text: &str) -> Result<f64, &'static str> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err("write a share from 0 to 1, such as 0.1"),
@@ -143,7 +143,7 @@ mod tests {
             match arrival {
                 Arrival::Order(number) | Arrival::OrderTwice(number) => arrived[number] = true,
                 Arrival::Cancel(number) => assert!(arrived[number]),
-                Arrival::Pay(_) | Arrival::Return(_) => panic!("the sale has neither"),
+                Arrival::Pay(_) | Arrival::Change(_) | Arrival::Return(_) => panic!("the sale has none of these"),
             }
         }
         assert!(arrived.into_iter().all(|arrived| arrived));

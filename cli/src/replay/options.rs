@@ -9,6 +9,7 @@ use regex::Regex;
 
 use super::buyers::HoldOptions;
 use super::generate::SaleOptions;
+use super::parts::PartOptions;
 use super::stock::{Share, Source};
 use crate::output::Format;
 
@@ -25,6 +26,7 @@ Examples:
   stockade replay
   stockade replay --orders 5000000 --hot 0.9 --threads 8
   stockade replay --hold 60000 --pay-share 0.8 --late-share 0.3
+  stockade replay --hold 60000 --part-share 0.2
   stockade replay sale.csv --stock stock.csv --write-decisions told.csv
   stockade replay days/ --order-column InvoiceNo --sku-column StockCode \\
       --quantity-column Quantity --sku-pattern '[0-9]{5}[A-Za-z]{0,2}' \\
@@ -88,6 +90,9 @@ pub struct Options {
 
     #[command(flatten)]
     pub(super) holds: HoldOptions,
+
+    #[command(flatten)]
+    pub(super) parts: PartOptions,
 
     #[command(flatten)]
     pub(super) sale: SaleOptions,
@@ -170,7 +175,7 @@ impl Options {
             [file] => format!("replay of {}", file.display()),
             [first, more @ ..] => format!("replay of {} and {} more", first.display(), more.len()),
         };
-        what + &self.holds.title()
+        what + &self.holds.title() + &self.parts.title()
     }
 }
 

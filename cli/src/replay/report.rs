@@ -6,6 +6,7 @@ use serde::Serialize;
 use stockade::Audit;
 
 use super::by_clock::ByClock;
+use super::part_tally::Parts;
 use super::sale::{Conflict, LineCounts, Sale};
 use super::tally::{Holds, Tally, Units};
 use crate::failure::Failure;
@@ -19,6 +20,8 @@ pub struct Report<'a> {
     cancels: Cancels,
     #[serde(skip_serializing_if = "Option::is_none")]
     holds: Option<Holds>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<Parts>,
     units: Units,
     skus: usize,
     skus_sold_out: usize,
@@ -80,6 +83,7 @@ impl<'a> Report<'a> {
             returns: Returns { applied: tally.returned, empty: sale.empty_returns },
             cancels: Cancels { applied: tally.cancelled, without_effect: tally.not_cancelled },
             holds: sale.timetable.is_some().then(|| tally.holds.clone()),
+            parts: (!sale.changes.is_empty()).then(|| tally.parts.clone()),
             units: tally.total(),
             skus: tally.units.len(),
             skus_sold_out: tally.units.iter().filter(|units| units.available == 0).count(),
@@ -155,6 +159,7 @@ impl<'a> Report<'a> {
             Row::not_0("returns", "empty", returns.empty, "nothing left after skipping lines"),
         ];
         rows.extend(self.holds.iter().flat_map(Row::of_holds));
+        rows.extend(self.parts.iter().flat_map(Row::of_parts));
         rows.extend([
             Row::always("units", "initial", units.initial, ""),
             Row::always("units", "+ returned", units.returned, ""),
@@ -200,6 +205,19 @@ impl Row {
         ]
     }
 
+    fn of_parts(parts: &Parts) -> [Row; 8] {
+        [
+            Row::always("parts", "shipped in parts", parts.shipped_in_parts, "orders, in two parts until FULFILLED"),
+            Row::always("parts", "shipped once", parts.shipped_once, "orders, whole, or what a loss or cancel left"),
+            Row::always("parts", "lost units", parts.lost_parts, "orders; of these:"),
+            Row::always("parts", "  ended", parts.ended, "nothing was left of them"),
+            Row::always("parts", "  units given back", parts.units_given_back, ""),
+            Row::always("parts", "amended", parts.amended, "orders, to a unit more or a unit less"),
+            Row::always("parts", "amends refused", parts.amends_refused, "there was no unit more"),
+            Row::not_0("parts", "without effect", parts.without_effect, "refused, cancelled, expired, or not paid for"),
+        ]
+    }
+
     fn text(&self, first_of_group: bool) -> String {
         let Row { about, label, figure, note, .. } = self;
         let about = if first_of_group { about } else { "" };
@@ -212,8 +230,9 @@ impl Row {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::replay::changes::Changed;
     use crate::replay::drive::{Entry, Told};
-    use crate::replay::sale::{Order, Timetable};
+    use crate::replay::sale::{Change, Does, Order, Timetable};
 
     const TIME: Duration = Duration::from_millis(500);
 
@@ -243,7 +262,7 @@ mod tests {
             text.contains("\n2 threads, 500.0ms, 4 reserves per second\n\nTOLD YES TWICE: 0\nCONSERVED: yes"),
             "{text}"
         );
-        for absent in ["returns", "holds", "REFUSED"] {
+        for absent in ["returns", "holds", "parts", "REFUSED"] {
             assert!(!text.contains(absent), "what there was none of is left out: {text}");
         }
         assert!(json.contains("\"told_yes_twice\": 0,\n  \"conserved\": true"), "{json}");
@@ -277,6 +296,20 @@ mod tests {
             "{json}"
         );
         assert_eq!(verdict, None);
+    }
+
+    #[test]
+    fn parts_have_their_rows_if_there_are_changes() {
+        let mut sale = Sale { orders: vec![Order { id: "1".into(), lines: vec![(0, 2)] }], ..Sale::default() };
+        sale.changes.push(Change { order: 0, does: Does::Lose, lines: vec![(0, 1)] });
+        let log = [Told::New, Told::Changed(Changed::Lost)].map(|told| Entry::for_tests(0, told));
+        let tally = Tally::new(&sale, &[2], &[1], &log);
+        let report = Report::new(&sale, &tally, None, &Audit::default(), 1, TIME);
+        let [text, json] = [Format::Text, Format::Json].map(|format| report.show(format, "title").unwrap());
+        assert!(text.contains("\n           lost units                     1   orders; of these:\n"), "{text}");
+        assert!(!text.contains("without effect"), "{text}");
+        let parts = "\"parts\": {\n    \"shipped_in_parts\": 0,\n    \"shipped_once\": 0,\n    \"lost_parts\": 1,";
+        assert!(json.contains(parts), "{json}");
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Sale {
     pub orders: Vec<Order>,
     /// Every return: the units that come back.
     pub returns: Vec<Vec<Line>>,
+    /// Every change of an order in part, those of one order one after the other.
+    pub changes: Vec<Change>,
     /// What happens, in order.
     pub arrivals: Vec<Arrival>,
     /// When it happens, if orders are holds that end.
@@ -40,7 +42,38 @@ pub struct Order {
     pub lines: Vec<Line>,
 }
 
-/// Something that happens, with its place in [`Sale::orders`] or [`Sale::returns`].
+/// A change of an order in part.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The place of the order in [`Sale::orders`].
+    pub order: usize,
+    /// What is done to it.
+    pub does: Does,
+    /// The units that it is done to.
+    pub lines: Vec<Line>,
+}
+
+impl Change {
+    /// How many units it is about, over all lines.
+    pub fn units(&self) -> u64 {
+        self.lines.iter().map(|&(_, units)| u64::from(units)).sum()
+    }
+}
+
+/// What a change in part does to an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Does {
+    /// Units leave for good.
+    Ship,
+    /// Units are cancelled.
+    Lose,
+    /// The order is amended to a unit more than it was made with.
+    Raise,
+    /// The order is amended to a unit less than the raise with this place in [`Sale::changes`] has left it with.
+    Lower(usize),
+}
+
+/// Something that happens, with its place in [`Sale::orders`], [`Sale::returns`] or [`Sale::changes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// An order is sent. It is a repeat if the same place has arrived before.
@@ -51,6 +84,8 @@ pub enum Arrival {
     Cancel(usize),
     /// A hold is paid for, in time or late.
     Pay(usize),
+    /// An order is changed in part.
+    Change(usize),
     /// Goods come back.
     Return(usize),
 }

@@ -7,6 +7,8 @@
 //! count as given back at most once, when a caller was told "released". For each SKU the units promised and not
 //! given back must not exceed those that were there at the start or came back in returns, and no order may be
 //! "new" twice. A hold that expired counts as given back once the engine has said so, unless its payment was accepted.
+//! Of an order that was changed in part its units count as what its customer was told they are now; what has been
+//! shipped is never given back.
 //! Neither can hold if stock was sold twice *and kept*, whatever the engine's own books say, and
 //! however the threads interleaved.
 //!
@@ -18,7 +20,9 @@
 use serde::Serialize;
 use stockade::Audit;
 
+use super::changes::Changed;
 use super::drive::{Entry, Told};
+use super::part_tally::Parts;
 use super::sale::Sale;
 
 /// What callers were told in all.
@@ -38,6 +42,8 @@ pub struct Tally {
     pub not_cancelled: u64,
     /// What became of holds that end.
     pub holds: Holds,
+    /// What became of orders that change in part.
+    pub parts: Parts,
     /// Returns that are back in stock.
     pub returned: u64,
     /// Orders that were "new" once more than once.
@@ -110,7 +116,7 @@ impl Tally {
     pub fn new(sale: &Sale, initial: &[u64], available: &[u64], log: &[Entry]) -> Self {
         let units = initial.iter().zip(available);
         let units = units.map(|(&initial, &available)| Units { initial, available, ..Units::default() });
-        let mut tally = Tally { units: units.collect(), ..Tally::default() };
+        let mut tally = Tally { units: units.collect(), parts: Parts::new(sale, log), ..Tally::default() };
         let mut orders = vec![OrderTold::default(); sale.orders.len()];
         for &Entry { number, told, .. } in log {
             tally.count(sale, &mut orders, number, told);
@@ -124,7 +130,19 @@ impl Tally {
             tally.holds.open += u64::from(promised && !told.paid && !told.gave_back());
             tally.holds.paid_without_effect += u64::from(promised && told.not_paid);
         }
+        tally.change(sale, &orders, log);
         tally
+    }
+
+    /// Adds what changes in part have made of the units, once it is known which orders have given theirs back.
+    fn change(&mut self, sale: &Sale, orders: &[OrderTold], log: &[Entry]) {
+        for entry in log {
+            let Told::Changed(told) = entry.told else { continue };
+            let change = &sale.changes[entry.number];
+            for &(sku, units) in &change.lines {
+                self.units[sku].sold += told.adds(units, orders[change.order].gave_back());
+            }
+        }
     }
 
     fn count(&mut self, sale: &Sale, orders: &mut [OrderTold], number: usize, told: Told) {
@@ -159,6 +177,9 @@ impl Tally {
                 self.holds.expired += 1;
                 orders[number].expired = true;
             }
+            // As if it had been cancelled whole.
+            Told::Changed(Changed::Ended) => orders[sale.changes[number].order].released = true,
+            Told::Changed(_) => {}
             Told::Returned => {
                 self.returned += 1;
                 for &(sku, units) in &sale.returns[number] {
@@ -200,7 +221,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::sale::Order;
+    use crate::replay::sale::{Change, Does, Order};
 
     /// Three orders of one unit of SKU 0; the third also wants two of SKU 1. One return of a unit of SKU 0.
     fn sale() -> Sale {
@@ -245,6 +266,7 @@ mod tests {
             not_cancelled: 1,
             returned: 1,
             holds: Holds { open: 1, ..Holds::default() },
+            parts: Parts::default(),
             new_again: 0,
             units: vec![
                 Units { initial: 1, sold: 1, returned: 1, available: 1 },
@@ -318,6 +340,53 @@ mod tests {
         assert_eq!(told_yes_twice([1, 0], &dead), 0);
         assert_eq!(told_yes_twice([1, 0], &[&dead[..], &[(0, Told::PaidInTime)]].concat()), 1);
         assert_eq!(told_yes_twice([1, 0], &[&dead[..2], &[(0, Told::PaidAgain)]].concat()), 1);
+    }
+
+    /// The units of SKU 0, and how often too often a yes was told, after changes of so many of the units of orders.
+    fn after_changes(initial: u64, told: &[(usize, Told)], changes: &[(usize, u32, Changed)]) -> (Units, u64) {
+        let mut sale = sale();
+        let mut log: Vec<_> = told.iter().map(|&(number, told)| Entry::for_tests(number, told)).collect();
+        for (number, &(order, units, told)) in changes.iter().enumerate() {
+            sale.changes.push(Change { order, does: Does::Ship, lines: vec![(0, units)] });
+            log.push(Entry::for_tests(number, Told::Changed(told)));
+        }
+        let tally = Tally::new(&sale, &[initial, 9], &[0, 9], &log);
+        (tally.units[0].clone(), tally.told_yes_twice())
+    }
+
+    #[test]
+    fn what_a_change_gives_back_makes_room_and_what_it_takes_does_not() {
+        let told = [(0, Told::New), (1, Told::New)];
+        let twice = |initial, changes: &[_]| after_changes(initial, &told, changes).1;
+        assert_eq!(twice(1, &[]), 1);
+        for gives in [Changed::Lost, Changed::Lowered, Changed::Ended] {
+            assert_eq!(twice(1, &[(0, 1, gives)]), 0, "{gives:?}");
+        }
+        for no in [Changed::Shipped, Changed::Fulfilled, Changed::Refused, Changed::Nothing] {
+            assert_eq!(twice(1, &[(0, 1, no)]), 1, "{no:?}");
+        }
+        assert_eq!(twice(2, &[(0, 1, Changed::Raised)]), 1);
+        assert_eq!(twice(2, &[(0, 1, Changed::Raised), (0, 1, Changed::Lowered)]), 0);
+    }
+
+    #[test]
+    fn a_cancel_gives_back_what_has_not_been_shipped_and_nothing_twice() {
+        let sold = |told, changes: &[_]| after_changes(9, &[(0, Told::New), (0, told)], changes).0.sold;
+        let all = [(0, 1, Changed::Raised), (0, 1, Changed::Lost), (0, 1, Changed::Shipped)];
+        assert_eq!([sold(Told::PaidInTime, &all), sold(Told::Released, &all)], [1, 1]);
+        assert_eq!([sold(Told::Released, &all[..2]), sold(Told::Expired, &all[..2])], [0, 0]);
+        assert_eq!(sold(Told::NotCancelled, &[(0, 1, Changed::Ended)]), 0);
+        assert_eq!(sold(Told::PaidAgain, &all[..1]), 2, "a late payment takes all units again");
+    }
+
+    #[test]
+    fn an_order_that_lost_its_last_unit_is_no_open_hold() {
+        let mut sale = sale();
+        sale.changes.push(Change { order: 0, does: Does::Lose, lines: vec![(0, 1)] });
+        let log = [(0, Told::New), (0, Told::NotPaid), (0, Told::Changed(Changed::Ended))];
+        let tally = Tally::new(&sale, &[1, 2], &[1, 2], &log.map(|(number, told)| Entry::for_tests(number, told)));
+        assert_eq!(tally.holds, Holds { paid_without_effect: 1, ..Holds::default() });
+        assert_eq!((tally.parts.ended, tally.cancelled, tally.conserved(&audit())), (1, 0, true));
     }
 
     #[test]
