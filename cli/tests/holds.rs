@@ -88,6 +88,38 @@ fn the_same_instant_can_be_shared_by_threads() {
     }
 }
 
+/// One buyer after the other, too many, and each of them loses or ships his unit, or asks for another one.
+#[test]
+fn by_the_clock_nobody_is_refused_what_a_change_has_given_back() {
+    let row = |n: usize| format!("{n},2021-03-12T12:{:02}:{:02}.{}00Z\n", n / 600, n / 10 % 60, n % 10);
+    let rows = "buyer,at\n".to_string() + &(0..3_000).map(row).collect::<String>();
+    let folder = folder(&[("sale.csv", rows.as_bytes())]);
+    let sale = path(&folder, "sale.csv");
+    let args = [&sale, "--order-column", "buyer", "--time-column", "at", "--stock-share", "0.4", "--hold", "30000"];
+    for threads in ["1", "2", "8"] {
+        let report = assert_sound(&[&args[..], &["--part-share", "1"]].concat(), threads);
+        assert_eq!((&report["refused_while_free"], &report["parts"]["shipped_in_parts"]), (&json!(0), &json!(0)));
+        for figure in ["shipped_once", "ended", "amended", "amends_refused"] {
+            assert!(report["parts"][figure].as_u64().unwrap() > 0, "{figure} of {report}");
+        }
+        assert_eq!(report["parts"]["units_given_back"], report["parts"]["ended"], "an order has one unit to lose");
+    }
+}
+
+#[test]
+fn a_generated_sale_of_holds_that_change_in_part() {
+    let args = ["--orders", "5000", "--skus", "20", "--hold", "1000", "--pay-share", "0.5", "--part-share", "1"];
+    for threads in ["1", "2", "8"] {
+        let report = assert_sound(&args, threads);
+        for (figure, count) in report["parts"].as_object().unwrap() {
+            assert!(count.as_u64().unwrap() > 0, "{figure} of {report}");
+        }
+        for figure in ["expired", "paid_late_taken_again", "paid_late_lost"] {
+            assert!(report["holds"][figure].as_u64().unwrap() > 0, "{report}");
+        }
+    }
+}
+
 #[test]
 fn a_generated_sale_of_holds() {
     let args = ["--orders", "5000", "--skus", "20", "--cancel", "0", "--hold", "1000", "--pay-share", "0.5"];

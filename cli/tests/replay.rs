@@ -131,6 +131,45 @@ fn random_files_are_reproduced_to_the_unit() {
     }
 }
 
+/// With enough for all, whoever asks for a unit more gets it and gives it back. So of what the sequential program sells
+/// only the units that were cancelled come back.
+#[test]
+fn orders_that_change_in_part_differ_by_the_units_they_give_back() {
+    let is_goods = |sku: &str| sku.len() == 1;
+    let rules = Rules { order: "order", sku: "sku", quantity: "quantity", is_goods, return_prefix: Some("R") };
+    for seed in 0..12 {
+        let folder = folder(&[("orders.csv", random_file(seed).as_bytes())]);
+        let [orders, told] = ["orders.csv", "told.csv"].map(|name| path(&folder, name));
+        let args = [&orders, "--sku-pattern", "[A-Z]", "--return-prefix", "R", "--part-share", "1", "--stock-share"];
+        let args = |stock_share| [&args[..], &[stock_share]].concat();
+        let report = assert_sound(&[args("2"), vec!["--write-decisions", &told]].concat(), "1");
+        let wanted = replay(&[PathBuf::from(&orders)], &rules, Start::Hundredths(200));
+        assert_eq!(fs::read_to_string(&told).unwrap(), wanted.decisions_file());
+        let (parts, wanted) = (&report["parts"], wanted.figures());
+        let count = |figure: &Value| figure.as_u64().unwrap();
+        let given_back = count(&parts["units_given_back"]);
+        assert_eq!(count(&report["units"]["sold"]) + given_back, count(&wanted["units"]["sold"]));
+        assert_eq!((&parts["amends_refused"], &parts["without_effect"]), (&json!(0), &json!(0)), "{report}");
+        for figure in ["shipped_in_parts", "shipped_once", "lost_parts", "ended", "amended"] {
+            assert!(count(&parts[figure]) > 0, "{report}");
+        }
+        assert_sound(&args("0.29"), "8");
+    }
+}
+
+#[test]
+fn a_generated_sale_whose_orders_change_in_part() {
+    for threads in ["1", "2", "8"] {
+        let report = assert_sound(&[&SALE[1..], &["--part-share", "0.8"]].concat(), threads);
+        for (figure, count) in report["parts"].as_object().unwrap() {
+            assert!(count.as_u64().unwrap() > 0, "{figure} of {report}");
+        }
+    }
+    let run =
+        || timeless(&stockade(&[&SALE[..], &["--threads", "1", "--format", "json", "--part-share", "1"]].concat()));
+    assert_eq!(run(), run());
+}
+
 /// Without the figures that depend on time.
 fn timeless(ran: &Ran) -> Value {
     let mut report = ran.json();
@@ -182,7 +221,7 @@ fn a_file_without_orders_is_no_reason_to_fail() {
 fn arguments_that_do_not_fit_together() {
     let folder = folder(&[("day.csv", DAY.as_bytes())]);
     let day = path(&folder, "day.csv");
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 15] = [
         (&[&day], "--stock <FILE>|--stock-share <F>"),
         (&[&day, "--stock", &day, "--stock-share", "1"], "cannot be used with"),
         (&[&day, "--stock-share", "1", "--seed", "2"], "cannot be used with"),
@@ -192,6 +231,7 @@ fn arguments_that_do_not_fit_together() {
         (&["--stock-share", "-1"], "write a share as a decimal"),
         (&["--hot", "-1"], "write a share from 0 to 1"),
         (&["--repeat", "-0.5"], "write a share from 0 to 1"),
+        (&["--part-share", "-1"], "write a share from 0 to 1"),
         (&["--cancel", "-1"], "write a share from 0 to 1"),
         (&["--threads", "0"], "--threads"),
         (&["--hot", "1.5"], "write a share from 0 to 1"),
