@@ -193,6 +193,7 @@ impl Protocol {
     }
 
     /// Step 1 for one row. `before` is the row before the operation began, and the state as it began.
+    #[inline(always)]
     fn freeze(&self, op: Op, number: u32, before: Option<(RowWord, OrderWord)>) -> Freeze {
         let row = self.rows.get(number);
         let mut before = before;
@@ -225,6 +226,7 @@ impl Protocol {
 
     /// Step 2, when every row carries the intent; the decision, if it is this thread's. The state word does not change
     /// while it is busy, so what was read after the last row is what it must still be.
+    #[inline]
     fn decide(&self, slot: u32, busy: OrderWord, short: bool) -> Option<OrderWord> {
         step(Step::AllInstalled);
         let left = if busy.is_revision() { self.records.left(slot, busy.tag()) } else { Left::Open { shipped: false } };
@@ -238,27 +240,24 @@ impl Protocol {
     }
 
     /// Step 3: no row carries the intent of this decided operation when it returns. `word` is the order's state after the
-    /// decision. Answers the rows as they then were. Lock-free.
+    /// decision. Lock-free.
     ///
     /// The state is not read again: as long as a row carries an intent that has an effect the tag does not move on, and
     /// under one tag the effect is one.
-    pub(crate) fn finish(&self, op: Op, word: OrderWord) -> PerLine<RowWord> {
+    pub(crate) fn finish(&self, op: Op, word: OrderWord) {
         let effect = word.effect_of(op.tag);
-        let finished = self.changes_by(op.slot, word).map(|change| {
-            let row = self.rows.get(change.row);
-            let seen = row.load();
-            if seen.intent() != Some(op) {
-                return seen;
-            }
-            self.replace(row, seen, change.effect(effect), change.units)
-        });
-        let finished = finished.collect();
-        if word.tag() == op.tag
-            && let Some(accepted) = word.verdict()
-        {
+        self.changes_by(op.slot, word).for_each(|change| _ = self.finish_row(op, change, effect));
+        if let (true, Some(accepted)) = (word.tag() == op.tag, word.verdict()) {
             self.records.note_verdict(op.slot, op.tag, accepted);
         }
-        finished
+    }
+
+    /// The same for one row; the row as it then was.
+    #[inline(always)]
+    fn finish_row(&self, op: Op, change: Change, of_all: Effect) -> RowWord {
+        let row = self.rows.get(change.row);
+        let seen = row.load();
+        if seen.intent() == Some(op) { self.replace(row, seen, change.effect(of_all), change.units) } else { seen }
     }
 
     /// The changes of an operation; like all payload they count only if the order's state, read afterwards, has its tag. `None`:
@@ -294,6 +293,7 @@ impl Protocol {
 
     /// Replaces a decided operation's intent by its effect. If the row has changed, somebody else has done so:
     /// nothing else can happen to a frozen row.
+    #[inline]
     fn replace(&self, row: &Row, frozen: RowWord, effect: Effect, units: u64) -> RowWord {
         let finished = frozen.after(effect, units);
         step(Step::RowComputed);
@@ -399,10 +399,14 @@ impl Protocol {
     pub(crate) fn release(&self, slot: u32, word: OrderWord, reason: CancelReason) -> Option<RowLines> {
         let op = Op { slot, tag: word.tag() };
         // What took the stock must be finished on every row before the tag moves on.
-        let finished = self.finish(op, word);
         let lines = self.open_lines(slot, word);
-        // After a revision, what was finished are the rows that it changed.
-        let seen = if word.is_revision() { lines.map(|line| self.read(line.row)) } else { finished };
+        let seen = if word.is_revision() {
+            // It changed other rows than those of what is open.
+            self.finish(op, word);
+            lines.map(|line| self.rows.get(line.row).load())
+        } else {
+            lines.map(|line| self.finish_row(op, (*line).into(), word.effect_of(op.tag)))
+        };
         let is_paid = word.phase() == Phase::Paid;
         let releasing = word.begin(if is_paid { Phase::ReleasingPaid } else { Phase::Releasing }).because(reason);
         step(Step::TransitionComputed);
@@ -462,7 +466,7 @@ impl Protocol {
 
     /// Moves an order's state word on and counts the transition; false if it was `from` no more.
     pub(crate) fn advance(&self, slot: u32, from: OrderWord, to: OrderWord) -> bool {
-        let to = if to.has_ended() && self.retention.forgets() { self.ended(to) } else { to };
+        let to = if self.retention.forgets() && to.has_ended() { self.ended(to) } else { to };
         let moved = self.records.get(slot).advance(from, to);
         if let (true, Some(transition)) = (moved, Event::of(from, to)) {
             self.tally.add(transition);

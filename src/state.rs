@@ -321,9 +321,17 @@ impl OrderWord {
     /// Whether some thread is changing rows for this order right now.
     #[inline]
     pub(crate) fn is_busy(self) -> bool {
-        self.takes()
-            || self.gives_back()
-            || matches!(self.phase(), Phase::Revising | Phase::RevisingPaid | Phase::Editing)
+        matches!(
+            self.phase(),
+            Phase::Reserving
+                | Phase::Retrying
+                | Phase::Reviving
+                | Phase::Releasing
+                | Phase::ReleasingPaid
+                | Phase::Revising
+                | Phase::RevisingPaid
+                | Phase::Editing
+        )
     }
 
     /// Whether the busy phase gives back every line.
@@ -340,6 +348,7 @@ impl OrderWord {
 
     /// What a busy phase becomes when every row carries its intent; `short` if a row had too little, `left` what it leaves of
     /// the order if it is a revision. `None` if the phase is not busy, that is, if it is decided.
+    #[inline]
     pub(crate) fn decide(self, short: bool, left: Left) -> Option<Self> {
         let refused = |phase| self.to(phase).with_verdict(false);
         match self.phase() {
@@ -362,6 +371,7 @@ impl OrderWord {
     }
 
     /// What the intents of operation `tag` mean now that the order's word is this one.
+    #[inline]
     pub(crate) fn effect_of(self, tag: u32) -> Effect {
         if self.tag() != tag {
             // An operation is finished on all its rows before the tag moves on.
