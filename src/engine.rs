@@ -47,7 +47,7 @@ use crate::{BuildError, Builder, Line, Sku, UnknownSku};
 /// | `pay_or_reserve_again`, late | the cell, the record | 2 + 2 *n* |
 /// | `pay`, `fulfil` | the cell, the record | 1: state |
 /// | `cancel_lines`, `fulfil_lines`, `amend` | the cell, the record, two editions | 7 + 2 for each row that changes: two records, ledger, state twice, two editions let go |
-/// | `keyed` | as the verb, and the set of requests | as the verb, and 5: record, set, count, answer twice |
+/// | `keyed` | as the verb, and the set of requests | as the verb, and 7: record, count, state twice, row, answer twice |
 /// | `forget_finished`, for each order it looks at | the record | none; if it is forgotten 4, and 2 for each row it shipped from |
 /// | `order` | the cell, the record | none |
 /// | `stock` | none | none |
