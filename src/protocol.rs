@@ -466,10 +466,11 @@ impl Protocol {
 
     /// Moves an order's state word on and counts the transition; false if it was `from` no more.
     pub(crate) fn advance(&self, slot: u32, from: OrderWord, to: OrderWord) -> bool {
-        let to = if self.retention.forgets() && to.has_ended() { self.ended(to) } else { to };
+        let to = self.ending(to);
         let moved = self.records.get(slot).advance(from, to);
         if let (true, Some(transition)) = (moved, Event::of(from, to)) {
             self.tally.add(transition);
+            self.count_ended(to);
         }
         moved
     }

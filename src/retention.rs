@@ -82,16 +82,20 @@ impl Protocol {
         Some(now / kept.div_ceil(KEPT).max(1) % (1 << AGE_BITS))
     }
 
-    /// The state of an order that ends now.
-    pub(crate) fn ended(&self, word: OrderWord) -> OrderWord {
-        if word.phase() == Phase::Lapsed {
-            // It had ended before.
-            return word;
+    /// The state of an order that ends now. (One that has LAPSED had ended before.)
+    pub(crate) fn ending(&self, word: OrderWord) -> OrderWord {
+        match self.age() {
+            Some(age) if word.has_ended() && word.phase() != Phase::Lapsed => word.ended_in(age),
+            _ => word,
         }
-        if matches!(self.retention.keep, Some(Keep::Newest(_))) {
+    }
+
+    /// Counts an order that has ended, if orders are counted.
+    pub(crate) fn count_ended(&self, word: OrderWord) {
+        let counts = matches!(self.retention.keep, Some(Keep::Newest(_)));
+        if counts && word.has_ended() && word.phase() != Phase::Lapsed {
             change(&self.retention.ended, |ended| Some(ended + 1));
         }
-        self.age().map_or(word, |age| word.ended_in(age))
     }
 
     /// Where the sweep is, and where it goes on if nobody else has moved it.

@@ -82,9 +82,10 @@ impl Stockade {
             };
             let mark = self.protocol.records.draft(id, None, &[], Phase::Cancelled, 1)?;
             let record = mark.record();
-            record.set_state(self.protocol.ended(record.state().because(CancelReason::Voided)));
+            record.set_state(self.protocol.ending(record.state().because(CancelReason::Voided)));
             step(Step::Drafted);
             if self.enter(id, unknown, mark.slot)? {
+                self.protocol.count_ended(mark.record().state());
                 mark.publish();
                 self.protocol.tally.add(Event::Marked);
                 return Ok(Cancelled::Unknown);
