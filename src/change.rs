@@ -1,7 +1,10 @@
-//! What an operation does to one row.
+//! What an operation does to its rows, and where that is written: in the record, in an edition, or in a request.
 
-use crate::record::RowLine;
-use crate::row::RowWord;
+use crate::ledger::Parts;
+use crate::protocol::Protocol;
+use crate::record::{Lines, RowLine};
+use crate::request::RowLines;
+use crate::row::{Op, RowWord};
 use crate::state::{Effect, OrderWord};
 
 /// Units of one row, and what becomes of them.
@@ -74,5 +77,66 @@ impl Change {
     /// The row after it, if it is accepted.
     pub(crate) fn applied(self, row: RowWord) -> RowWord {
         row.after(self.effect(Effect::Each), self.units)
+    }
+}
+
+/// The changes of an operation, in ascending row order.
+pub(crate) enum Changes<'a> {
+    /// Those of the lines that the order was made with.
+    Lines(Lines<'a>),
+    /// Those of what is open of an edition.
+    Open(Parts<'a>),
+    /// Those that an edition makes.
+    Revision(Parts<'a>),
+    /// That of a request about one row.
+    Edit(Option<Change>),
+}
+
+impl Iterator for Changes<'_> {
+    type Item = Change;
+
+    #[inline]
+    fn next(&mut self) -> Option<Change> {
+        match self {
+            Changes::Lines(lines) => lines.next().map(Change::from),
+            Changes::Open(parts) => {
+                let open = parts.find(|part| part.open() > 0)?;
+                Some(RowLine { row: open.row, quantity: open.open() }.into())
+            }
+            Changes::Edit(change) => change.take(),
+            Changes::Revision(parts) => parts.find_map(|part| part.touched()),
+        }
+    }
+}
+
+impl Protocol {
+    /// The changes of an operation; like all payload they count only if the order's state, read afterwards, has its tag. `None`:
+    /// it has not begun, or is long over.
+    pub(crate) fn changes(&self, op: Op) -> Option<Changes<'_>> {
+        // The state comes first here: which lines to read depends on it.
+        let word = (!self.records.is_plain(op.slot)).then(|| self.records.get(op.slot).state());
+        match word {
+            None => Some(Changes::Lines(self.records.lines(op.slot))),
+            Some(word) => (word.tag() == op.tag).then(|| self.changes_by(op.slot, word)),
+        }
+    }
+
+    /// The changes of the operation that an order's state names.
+    pub(crate) fn changes_by(&self, slot: u32, word: OrderWord) -> Changes<'_> {
+        match word.edition() {
+            _ if word.is_request() => Changes::Edit(self.records.asked(slot)),
+            _ if word.is_revision() => Changes::Revision(self.records.announced(slot, word.tag())),
+            Some(number) => Changes::Open(self.records.edition(slot, number)),
+            None => Changes::Lines(self.records.lines(slot)),
+        }
+    }
+
+    /// What of its lines an order in this state has open: what it holds, if it holds. Like all payload it counts only if the
+    /// state, read afterwards, has the same tag.
+    pub(crate) fn open_lines(&self, slot: u32, word: OrderWord) -> RowLines {
+        match word.edition() {
+            None => self.records.lines(slot).collect(),
+            Some(number) => Changes::Open(self.records.edition(slot, number)).map(Change::line).collect(),
+        }
     }
 }

@@ -45,6 +45,7 @@ mod error;
 mod expiry;
 mod layout;
 mod ledger;
+mod look;
 mod pair;
 mod protocol;
 mod record;

@@ -26,10 +26,8 @@
 //! - **No cycle of helping.** Rows are taken in one order, so among operations that meet, one is blocked by none.
 
 use crate::change::Change;
-use crate::error::{Shortage, Shortages};
 use crate::hooks::{Step, step};
-use crate::ledger::Parts;
-use crate::record::{Lines, Records, RowLine};
+use crate::record::{Records, RowLine};
 use crate::request::{PerLine, RowLines};
 use crate::requests::Requests;
 use crate::retention::Retention;
@@ -48,35 +46,6 @@ pub(crate) struct Protocol {
     pub(crate) timers: Timers,
     pub(crate) retention: Retention,
     pub(crate) requests: Requests,
-}
-
-/// The changes of an operation, in ascending row order.
-enum Changes<'a> {
-    /// Those of the lines that the order was made with.
-    Lines(Lines<'a>),
-    /// Those of what is open of an edition.
-    Open(Parts<'a>),
-    /// Those that an edition makes.
-    Revision(Parts<'a>),
-    /// That of a request about one row.
-    Edit(Option<Change>),
-}
-
-impl Iterator for Changes<'_> {
-    type Item = Change;
-
-    #[inline]
-    fn next(&mut self) -> Option<Change> {
-        match self {
-            Changes::Lines(lines) => lines.next().map(Change::from),
-            Changes::Open(parts) => {
-                let open = parts.find(|part| part.open() > 0)?;
-                Some(RowLine { row: open.row, quantity: open.open() }.into())
-            }
-            Changes::Edit(change) => change.take(),
-            Changes::Revision(parts) => parts.find_map(|part| part.touched()),
-        }
-    }
 }
 
 /// How freezing a row for an operation went.
@@ -111,7 +80,8 @@ impl Protocol {
     ) -> Verdict {
         let op = Op { slot, tag: busy.tag() };
         let mut short = Vec::new();
-        for (change, seen) in changes.iter().zip(seen.iter_mut()) {
+        let seen: &mut [RowWord] = &mut seen;
+        for (change, seen) in changes.iter().zip(&mut *seen) {
             let change: Change = (*change).into();
             let mut before = Some((*seen, busy));
             loop {
@@ -138,7 +108,7 @@ impl Protocol {
             return Verdict::Unseen;
         };
         let effect = decided.effect_of(op.tag);
-        for (change, frozen) in changes.iter().zip(seen.iter()) {
+        for (change, frozen) in changes.iter().zip(&*seen) {
             let change: Change = (*change).into();
             self.replace(self.rows.get(change.row), *frozen, change.effect(effect), change.units);
         }
@@ -260,27 +230,6 @@ impl Protocol {
         if seen.intent() == Some(op) { self.replace(row, seen, change.effect(of_all), change.units) } else { seen }
     }
 
-    /// The changes of an operation; like all payload they count only if the order's state, read afterwards, has its tag. `None`:
-    /// it has not begun, or is long over.
-    fn changes(&self, op: Op) -> Option<Changes<'_>> {
-        // The state comes first here: which lines to read depends on it.
-        let word = (!self.records.is_plain(op.slot)).then(|| self.records.get(op.slot).state());
-        match word {
-            None => Some(Changes::Lines(self.records.lines(op.slot))),
-            Some(word) => (word.tag() == op.tag).then(|| self.changes_by(op.slot, word)),
-        }
-    }
-
-    /// The changes of the operation that an order's state names.
-    fn changes_by(&self, slot: u32, word: OrderWord) -> Changes<'_> {
-        match word.edition() {
-            _ if word.is_request() => Changes::Edit(self.records.asked(slot)),
-            _ if word.is_revision() => Changes::Revision(self.records.announced(slot, word.tag())),
-            Some(number) => Changes::Open(self.records.edition(slot, number)),
-            None => Changes::Lines(self.records.lines(slot)),
-        }
-    }
-
     /// Replaces the intent `of` in a row by its effect, unless it is undecided: then false. Also true if the row
     /// has changed meanwhile; the caller looks again.
     fn settle(&self, row: &Row, number: u32, seen: RowWord, of: Op) -> bool {
@@ -386,15 +335,6 @@ impl Protocol {
         }
     }
 
-    /// What of its lines an order in this state has open: what it holds, if it holds. Like all payload it counts only if the
-    /// state, read afterwards, has the same tag.
-    pub(crate) fn open_lines(&self, slot: u32, word: OrderWord) -> RowLines {
-        match word.edition() {
-            None => self.records.lines(slot).collect(),
-            Some(number) => Changes::Open(self.records.edition(slot, number)).map(Change::line).collect(),
-        }
-    }
-
     /// Gives back what a RESERVED or PAID order holds, unless it is in this state no more. Lock-free.
     pub(crate) fn release(&self, slot: u32, word: OrderWord, reason: CancelReason) -> Option<RowLines> {
         let op = Op { slot, tag: word.tag() };
@@ -421,49 +361,6 @@ impl Protocol {
         Some(lines)
     }
 
-    /// Whether the rows can serve these lines, and what they were. It changes nothing but that it lets go of dead holds on a
-    /// row that is short. Lock-free.
-    pub(crate) fn look(&self, lines: &RowLines) -> (Look, PerLine<RowWord>) {
-        loop {
-            let (look, seen) = self.look_once(lines);
-            let Look::Short(short) = &look else { return (look, seen) };
-            step(Step::ShortRowSeen);
-            if short.iter().fold(false, |any, (line, _)| self.let_go_for(*line) || any) {
-                continue;
-            }
-            // The same version twice: the row did not change in between. All rows so: there was one instant
-            // at which all of this was true, and nothing on them was dead.
-            let still = |(line, row): (&RowLine, &RowWord)| self.read(line.row).version() == row.version();
-            let alone = lines.len() == 1 && !self.timers.any();
-            let one_instant = alone || lines.iter().zip(seen.iter()).all(still);
-            return (if one_instant { look } else { Look::Moving }, seen);
-        }
-    }
-
-    /// The rows, each at an instant of its own.
-    fn look_once(&self, lines: &RowLines) -> (Look, PerLine<RowWord>) {
-        let seen = lines.map(|line| self.read(line.row));
-        let short: Vec<_> = (lines.iter().zip(seen.iter()))
-            .filter(|(line, row)| row.available() < u64::from(line.quantity))
-            .map(|(line, row)| (*line, row.available()))
-            .collect();
-        if short.is_empty() {
-            let worn_out = seen.iter().any(|row| row.is_worn_out());
-            return (if worn_out { Look::Exhausted } else { Look::Enough }, seen);
-        }
-        (Look::Short(short), seen)
-    }
-
-    /// Shortages as callers see them.
-    pub(crate) fn shortages(&self, short: Vec<(RowLine, u64)>) -> Shortages {
-        let name = |(line, available): (RowLine, u64)| Shortage {
-            sku: self.rows.name(line.row),
-            wanted: line.quantity,
-            available,
-        };
-        Shortages(short.into_iter().map(name).collect())
-    }
-
     /// Moves an order's state word on and counts the transition; false if it was `from` no more.
     pub(crate) fn advance(&self, slot: u32, from: OrderWord, to: OrderWord) -> bool {
         let to = self.ending(to);
@@ -474,18 +371,6 @@ impl Protocol {
         }
         moved
     }
-}
-
-/// What [`Protocol::look`] saw.
-pub(crate) enum Look {
-    /// Each row, when it was read, had enough.
-    Enough,
-    /// At one instant, exactly these lines were short.
-    Short(Vec<(RowLine, u64)>),
-    /// Something was short, but the rows changed too fast to say what at one instant.
-    Moving,
-    /// A row's version is at its end.
-    Exhausted,
 }
 
 #[cfg(all(test, not(stockade_loom)))]

@@ -184,7 +184,7 @@ impl Stockade {
         let Found { slot, word } = found;
         let order = self.protocol.records.get(slot);
         let lines = self.protocol.open_lines(slot, word);
-        let seen = match self.look_closely(&lines) {
+        let seen = match self.protocol.look_closely(&lines) {
             Ok(seen) => seen,
             // Still expired, so it held nothing at the instant of the shortage either.
             Err(refusal) => return if order.state() == word { Err(refusal.into()) } else { Ok(None) },

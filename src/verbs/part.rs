@@ -23,7 +23,7 @@ enum Closed {
     Full,
 }
 
-/// What [`Stockade::look_closely`] refused.
+/// What [`Protocol::look_closely`] refused.
 struct Short(ReserveError);
 
 /// A line with less open than was asked for.
@@ -338,7 +338,7 @@ impl Stockade {
         let more = parts.iter().filter(|part| part.change > 0).filter_map(Part::touched);
         let more: RowLines = more.map(Change::line).collect();
         if !more.is_empty()
-            && let Err(refusal) = self.look_closely(&more)
+            && let Err(refusal) = self.protocol.look_closely(&more)
         {
             // Still as it was, so it held no more at the instant of the shortage either.
             return if order.state() == word { Err(Short(refusal).into()) } else { Ok(None) };

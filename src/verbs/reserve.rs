@@ -4,7 +4,7 @@ use crate::arena::Full;
 use crate::engine::{Found, Unknown};
 use crate::hooks::{Step, step};
 use crate::layout::{LAST_RESERVE_TAG, NEVER};
-use crate::protocol::{Look, Verdict};
+use crate::protocol::Verdict;
 use crate::record::Deadline;
 use crate::request::{PerLine, RowLines, check_key};
 use crate::row::{Op, RowWord};
@@ -220,7 +220,7 @@ impl Stockade {
         lines: &RowLines,
         ends_ms: Option<u64>,
     ) -> Result<Option<Op>, ReserveError> {
-        let seen = match self.look(lines) {
+        let seen = match self.protocol.look(lines) {
             Ok(seen) => seen,
             // Still no order: so there was none at the instant of the shortage either.
             Err(refusal) => return if self.find(id, unknown.hash).is_none() { Err(refusal) } else { Ok(None) },
@@ -252,7 +252,7 @@ impl Stockade {
         ends_ms: Option<u64>,
     ) -> Result<Option<Op>, ReserveError> {
         let order = self.protocol.records.get(found.slot);
-        let seen = match self.look_closely(lines) {
+        let seen = match self.protocol.look_closely(lines) {
             Ok(seen) => seen,
             Err(refusal) => {
                 // Still CREATED, so it held nothing at the instant of the shortage either.
@@ -297,32 +297,6 @@ impl Stockade {
             }
             _ => Announced::Moved,
         }
-    }
-
-    /// The rows as they are, or the refusal that these lines would get right now. Who comes for an order that is there
-    /// looks until that can be said: an attempt that is refused in a race costs such an order one of its tags.
-    pub(super) fn look_closely(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
-        loop {
-            match self.protocol.look(lines) {
-                (Look::Moving, _) => {}
-                looked => return self.refusal(looked),
-            }
-        }
-    }
-
-    /// The same; where the rows change too fast to say, an attempt will tell.
-    fn look(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
-        self.refusal(self.protocol.look(lines))
-    }
-
-    fn refusal(&self, looked: (Look, PerLine<RowWord>)) -> Result<PerLine<RowWord>, ReserveError> {
-        let refusal = match looked {
-            (Look::Enough | Look::Moving, seen) => return Ok(seen),
-            (Look::Short(short), _) => ReserveError::Insufficient { short: self.protocol.shortages(short) },
-            (Look::Exhausted, _) => ReserveError::Exhausted,
-        };
-        step(Step::ShortageSeen);
-        Err(refusal)
     }
 
     /// Runs an attempt that has begun. Who did not decide it cannot say what was short, and has to try again (`None`); so has
