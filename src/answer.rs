@@ -131,11 +131,13 @@ pub struct Order {
     pub state: State,
     /// Number of transitions since CREATED, changes in part included.
     pub version: u64,
-    /// Its lines, one for each SKU, in the engine's order of rows: that in which SKUs were added, if one thread added them.
+    /// Its lines, one for each SKU, in the engine's order of rows: that in which SKUs were added, if one thread added
+    /// them.
     pub lines: Vec<OrderLine>,
     /// Why it is CANCELLED; `None` in any other state.
     pub cancelled: Option<CancelReason>,
-    /// When its hold ends, by the engine's [`Clock`](crate::Clock); `None` if it has no deadline, or is not INVENTORY_RESERVED.
+    /// When its hold ends, by the engine's [`Clock`](crate::Clock); `None` if it has no deadline, or is not
+    /// INVENTORY_RESERVED.
     pub deadline_ms: Option<u64>,
 }
 
@@ -190,7 +192,8 @@ pub enum Created {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Cancelled {
-    /// This call cancelled the order, or what was still open of one that had been fulfilled in part: that is FULFILLED now.
+    /// This call cancelled the order, or what was still open of one that had been fulfilled in part: that is FULFILLED
+    /// now.
     Released {
         /// The state it was in.
         from: State,

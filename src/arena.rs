@@ -1,10 +1,10 @@
 //! Growing memory of equal slots that are never moved and never given back to the system: `alloc` and `free`
 //! are lock-free, and reading a slot that has been freed is harmless (its tag tells).
 //!
-//! Memory comes in chunks of up to about 64 KiB, found through two levels of pointers: few enough that the pointers stay near,
-//! and nobody ever has to clear more than that, however much there is. Fresh slots are handed out in small runs, one run for
-//! each shard, so that threads do not share a counter; freed slots wait on a Treiber stack (R. K. Treiber, 1986) whose head
-//! carries a count against ABA.
+//! Memory comes in chunks of up to about 64 KiB, found through two levels of pointers: few enough that the pointers
+//! stay near, and nobody ever has to clear more than that, however much there is. Fresh slots are handed out in small
+//! runs, one run for each shard, so that threads do not share a counter; freed slots wait on a Treiber stack (R. K.
+//! Treiber, 1986) whose head carries a count against ABA.
 
 use std::alloc::{Layout, handle_alloc_error};
 
@@ -16,8 +16,8 @@ use crate::sync::{Class, Lazy, SHARDS, Word, shard};
 
 /// What an arena can hold.
 pub(crate) trait Slot: Sized + Send + Sync + 'static {
-    /// So many slots that chunks are few, and memory that the allocator need not clear by hand: whoever first uses a page has it
-    /// cleared by the system, which takes 1 to 2 us.
+    /// So many slots that chunks are few, and memory that the allocator need not clear by hand: whoever first uses a
+    /// page has it cleared by the system, which takes 1 to 2 us.
     type Chunk: Send + Sync;
     const CHUNK_BITS: u32;
     /// Bits that whoever names a slot has for its number.
@@ -164,8 +164,8 @@ impl<T: Slot> Arena<T> {
         }
     }
 
-    /// Makes sure that there is memory for so many slots, however they are shared out, and that the system has cleared it. Only
-    /// of an arena that is not in use yet.
+    /// Makes sure that there is memory for so many slots, however they are shared out, and that the system has cleared
+    /// it. Only of an arena that is not in use yet.
     pub(crate) fn provide_up_to(&self, slots: usize) -> Result<(), Full> {
         let last = slots + SHARDS * RUN as usize;
         if last as u64 > Self::LAST {

@@ -56,9 +56,10 @@ impl Builder {
         self
     }
 
-    /// Takes no more orders than this, cancelled ones and ids marked by `void` included, because they keep their id: past it
-    /// a new id gets `Full`, and nothing changes. What is under way counts until it is refused; so at the very limit a repeat
-    /// that comes while its first is being entered can get `Full` too, and learns the result when it asks again.
+    /// Takes no more orders than this, cancelled ones and ids marked by `void` included, because they keep their id:
+    /// past it a new id gets `Full`, and nothing changes. What is under way counts until it is refused; so at the very
+    /// limit a repeat that comes while its first is being entered can get `Full` too, and learns the result when it
+    /// asks again.
     ///
     /// A limit costs one shared counter for each new order.
     pub fn max_orders(mut self, orders: u64) -> Self {
@@ -66,25 +67,25 @@ impl Builder {
         self
     }
 
-    /// No hold with a deadline lives longer than this from its reserve on, however often it is extended: what is asked for
-    /// beyond it is cut. At least 1 ms. Without it, only [`extend`](Stockade::extend)'s callers set a limit.
+    /// No hold with a deadline lives longer than this from its reserve on, however often it is extended: what is asked
+    /// for beyond it is cut. At least 1 ms. Without it, only [`extend`](Stockade::extend)'s callers set a limit.
     pub fn max_hold_ms(mut self, ms: u64) -> Self {
         self.max_hold_ms = Some(ms);
         self
     }
 
-    /// How long finished orders are kept before [`forget_finished`](Stockade::forget_finished) may forget them. Without it
-    /// they are kept for ever.
+    /// How long finished orders are kept before [`forget_finished`](Stockade::forget_finished) may forget them. Without
+    /// it they are kept for ever.
     ///
-    /// An engine that forgets pays for it with some nanoseconds in each verb, and one shared counter for each order that ends
-    /// if it counts.
+    /// An engine that forgets pays for it with some nanoseconds in each verb, and one shared counter for each order
+    /// that ends if it counts.
     pub fn keep_finished(mut self, keep: Keep) -> Self {
         self.keep = Some(keep);
         self
     }
 
-    /// How many request keys are remembered, the youngest ones; 65,536 unless this says otherwise. Each takes some 300 bytes.
-    /// [`keyed`](Stockade::keyed) says what becomes of older ones.
+    /// How many request keys are remembered, the youngest ones; 65,536 unless this says otherwise. Each takes some 300
+    /// bytes. [`keyed`](Stockade::keyed) says what becomes of older ones.
     pub fn keep_keys(mut self, keys: u64) -> Self {
         self.keep_keys = Some(keys);
         self

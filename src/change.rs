@@ -110,8 +110,8 @@ impl Iterator for Changes<'_> {
 }
 
 impl Protocol {
-    /// The changes of an operation; like all payload they count only if the order's state, read afterwards, has its tag. `None`:
-    /// it has not begun, or is long over.
+    /// The changes of an operation; like all payload they count only if the order's state, read afterwards, has its
+    /// tag. `None`: it has not begun, or is long over.
     pub(crate) fn changes(&self, op: Op) -> Option<Changes<'_>> {
         // The state comes first here: which lines to read depends on it.
         let word = (!self.records.is_plain(op.slot)).then(|| self.records.get(op.slot).state());
@@ -131,8 +131,8 @@ impl Protocol {
         }
     }
 
-    /// What of its lines an order in this state has open: what it holds, if it holds. Like all payload it counts only if the
-    /// state, read afterwards, has the same tag.
+    /// What of its lines an order in this state has open: what it holds, if it holds. Like all payload it counts only
+    /// if the state, read afterwards, has the same tag.
     pub(crate) fn open_lines(&self, slot: u32, word: OrderWord) -> RowLines {
         match word.edition() {
             None => self.records.lines(slot).collect(),

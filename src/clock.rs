@@ -1,19 +1,21 @@
-//! What time it is, for holds that end by themselves. Users can bring a clock of their own; tests bring [`ManualClock`].
+//! What time it is, for holds that end by themselves. Users can bring a clock of their own; tests bring
+//! [`ManualClock`].
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::sync::{Class, Word, change};
 
-/// Tells the time to an engine: milliseconds since an instant of its own choice. It must never go back (holds would live
-/// longer, nothing else), and should be quick. It must not call the engine. If it panics, the verb has not happened, or has
-/// happened as a whole.
+/// Tells the time to an engine: milliseconds since an instant of its own choice. It must never go back (holds would
+/// live longer, nothing else), and should be quick. It must not call the engine. If it panics, the verb has not
+/// happened, or has happened as a whole.
 ///
-/// A verb that needs to know the time reads it once, and judges its order's deadline by that reading. Before it says how many
-/// units a row has, or that they are too few, it reads it again, after the row: what died meanwhile counts as free.
+/// A verb that needs to know the time reads it once, and judges its order's deadline by that reading. Before it says
+/// how many units a row has, or that they are too few, it reads it again, after the row: what died meanwhile counts as
+/// free.
 pub trait Clock: Send + Sync {
-    /// Milliseconds since this clock's beginning. From 2^42 - 3 on (139 years) the engine takes it to stand still: no hold ends
-    /// any more. A clock in microseconds since 1970 is past that.
+    /// Milliseconds since this clock's beginning. From 2^42 - 3 on (139 years) the engine takes it to stand still: no
+    /// hold ends any more. A clock in microseconds since 1970 is past that.
     fn now_ms(&self) -> u64;
 }
 

@@ -24,14 +24,15 @@ use crate::{BuildError, Builder, Line, Sku, UnknownSku};
 ///
 /// # Cost
 ///
-/// An order takes 64 bytes if its id and lines need at most 48 (40 bytes of id and one line do), and 64 more for
-/// each further 48; a line is 8 bytes, an id is rounded up to 8. Its place in the index takes about 13 more.
-/// Finished orders keep their memory, because they keep their id, until [`forget_finished`](Self::forget_finished). An order with a deadline, or one made by `create`, takes
-/// 8 bytes more (with an id of 33 to 40 bytes that is another 64), and a hold with a deadline some 70 bytes for each
-/// line and as many again in an ordered set, until it is paid for or [`expire_due`](Self::expire_due) has told of its
-/// end. A SKU takes 328 bytes. An empty engine takes about 240 KiB; memory grows by about 64 KiB at a time, and
-/// nobody ever has to clear or copy more than that at once. An order that was changed in part takes 128 bytes more for each two lines
-/// (both editions), and 16 in chunks of 16 KiB; a request key some 300 bytes.
+/// An order takes 64 bytes if its id and lines need at most 48 (40 bytes of id and one line do), and 64 more for each
+/// further 48; a line is 8 bytes, an id is rounded up to 8. Its place in the index takes about 13 more. Finished orders
+/// keep their memory, because they keep their id, until [`forget_finished`](Self::forget_finished). An order with a
+/// deadline, or one made by `create`, takes 8 bytes more (with an id of 33 to 40 bytes that is another 64), and a hold
+/// with a deadline some 70 bytes for each line and as many again in an ordered set, until it is paid for or
+/// [`expire_due`](Self::expire_due) has told of its end. A SKU takes 328 bytes. An empty engine takes about 240 KiB;
+/// memory grows by about 64 KiB at a time, and nobody ever has to clear or copy more than that at once. An order that
+/// was changed in part takes 128 bytes more for each two lines (both editions), and 16 in chunks of 16 KiB; a request
+/// key some 300 bytes.
 ///
 /// With millions of orders the wait for memory is most of a call: the index cell of the id is seldom near, nor is the
 /// record of an old order. Besides these, with handles and nothing in the way, for an order of *n* lines:
@@ -46,9 +47,9 @@ use crate::{BuildError, Builder, Line, Sku, UnknownSku};
 /// | `extend` | the cell, the record, 2 + 2 *n* changes of the set | 1: deadline |
 /// | `pay_or_reserve_again`, late | the cell, the record | 2 + 2 *n* |
 /// | `pay`, `fulfil` | the cell, the record | 1: state |
-/// | `cancel_lines`, `fulfil_lines`, `amend` | the cell, the record, two editions | 7 + 2 for each row that changes: two records, ledger, state twice, two editions let go |
-/// | `keyed` | as the verb, and the set of requests | as the verb, and 7: record, count, state twice, row, answer twice |
-/// | `forget_finished`, for each order it looks at | the record | none; if it is forgotten 4, and 2 for each row it shipped from |
+/// | `cancel_lines`, `fulfil_lines`, `amend` | the cell, the record, two editions | 7, and 2 for each row that changes |
+/// | `keyed` | as the verb, and the set of requests | as the verb, and 7 |
+/// | `forget_finished` | each record it looks at | 4 for each it forgets, and 2 for each row it shipped from |
 /// | `order` | the cell, the record | none |
 /// | `stock` | none | none |
 /// | `restock`, `write_off`, `set_available` | none | 3: books, row, books |
@@ -213,8 +214,8 @@ impl Stockade {
         self.orders.find(hash, |slot| self.order_at(slot, id))
     }
 
-    /// What `view` makes of the order of this id. It looks at the record while the index names it, not afterwards, when an
-    /// attempt that was refused may have made room for another order.
+    /// What `view` makes of the order of this id. It looks at the record while the index names it, not afterwards, when
+    /// an attempt that was refused may have made room for another order.
     pub(crate) fn view_order<R>(&self, id: &str, view: impl Fn(Found) -> Option<R>) -> Option<R> {
         self.orders.find(self.hash(id), |slot| view(self.order_at(slot, id)?))
     }
@@ -245,8 +246,8 @@ impl Stockade {
         Some(Found { slot, word })
     }
 
-    /// The order of this id with nothing busy or dead on it: what is busy is helped first, and a dead hold let go. Of an id
-    /// that is not known, what it takes to enter it.
+    /// The order of this id with nothing busy or dead on it: what is busy is helped first, and a dead hold let go. Of
+    /// an id that is not known, what it takes to enter it.
     #[inline]
     pub(crate) fn find_settled(&self, id: &str, hash: u64, moment: &Moment<'_>) -> Result<Found, Unknown<'_>> {
         loop {

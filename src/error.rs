@@ -428,8 +428,8 @@ pub enum AmendError {
         /// Units fulfilled or cancelled.
         settled: u32,
     },
-    /// At one instant between call and return there was not enough for the difference of every line listed here. `wanted` is
-    /// the difference.
+    /// At one instant between call and return there was not enough for the difference of every line listed here.
+    /// `wanted` is the difference.
     #[error("insufficient stock: {short}")]
     Insufficient {
         /// Every short line.
@@ -496,8 +496,8 @@ pub enum ExtendError {
     NoDeadline,
 }
 
-/// Why [`pay_or_reserve_again`](crate::Stockade::pay_or_reserve_again) did not mark the order as paid. The payment must be
-/// returned.
+/// Why [`pay_or_reserve_again`](crate::Stockade::pay_or_reserve_again) did not mark the order as paid. The payment must
+/// be returned.
 ///
 /// Where several apply the first in this order is the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -549,7 +549,8 @@ pub enum TransitionError {
         /// The state the order is in.
         actual: State,
     },
-    /// PAID -> CANCELLED only: some units have left, so the order can only become FULFILLED. `cancel` gives back the others.
+    /// PAID -> CANCELLED only: some units have left, so the order can only become FULFILLED. `cancel` gives back the
+    /// others.
     #[error("the order has been fulfilled in part; cancel gives back what is open, and it is FULFILLED then")]
     PartlyFulfilled,
     /// CREATED -> INVENTORY_RESERVED only: the stock was short. The order stays CREATED.

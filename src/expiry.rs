@@ -1,12 +1,14 @@
-//! How a hold ends by itself: from its deadline on it is dead for everybody, and whoever comes across it lets go of it first.
+//! How a hold ends by itself: from its deadline on it is dead for everybody, and whoever comes across it lets go of it
+//! first.
 //!
-//! Three steps, each of which any thread can do for any other: the deadline is marked dead, so that nobody extends it any
-//! more; the order is released, like any that is cancelled; the entry in [`Timers`](crate::timers::Timers) is taken out. A
-//! payment that came in time decides like a cancel does, by one exchange of the order's state.
+//! Three steps, each of which any thread can do for any other: the deadline is marked dead, so that nobody extends it
+//! any more; the order is released, like any that is cancelled; the entry in [`Timers`](crate::timers::Timers) is taken
+//! out. A payment that came in time decides like a cancel does, by one exchange of the order's state.
 //!
-//! Nobody is refused while a dead hold covers what he lacks: who finds a row short reads the clock, looks for holds on it
-//! that are dead by then, and then whether the row is still the same. A hold is in the set before it is in the row, and
-//! leaves the set after it has left the row, so there was an instant at which the row was short and nothing in it was dead.
+//! Nobody is refused while a dead hold covers what he lacks: who finds a row short reads the clock, looks for holds on
+//! it that are dead by then, and then whether the row is still the same. A hold is in the set before it is in the row,
+//! and leaves the set after it has left the row, so there was an instant at which the row was short and nothing in it
+//! was dead.
 
 use crate::CancelReason;
 use crate::engine::Found;
@@ -33,7 +35,8 @@ impl Protocol {
         }
         match word.phase() {
             Phase::Reserved => self.expire(slot, word, deadline),
-            // Somebody is at it, or cancels or changes it. It shows as it was until that is decided, and dead holds must not show.
+            // Somebody is at it, or cancels or changes it. It shows as it was until that is decided, and dead holds
+            // must not show.
             _ => self.help(found.op()),
         }
         true
@@ -49,8 +52,8 @@ impl Protocol {
         }
     }
 
-    /// Lets go of the dead holds of a row, first deadline first, as long as `goes_on`; whether there was any. Lock-free: each
-    /// hold is let go once, whoever does it.
+    /// Lets go of the dead holds of a row, first deadline first, as long as `goes_on`; whether there was any.
+    /// Lock-free: each hold is let go once, whoever does it.
     pub(crate) fn let_go(&self, row: u32, goes_on: impl Fn() -> bool) -> bool {
         if !self.timers.any() {
             return false;
@@ -67,8 +70,8 @@ impl Protocol {
         any
     }
 
-    /// Lets go of dead holds until the row has enough for this line or has no more of them. Each gives back a unit at least,
-    /// so they are never more than the units that are lacking.
+    /// Lets go of dead holds until the row has enough for this line or has no more of them. Each gives back a unit at
+    /// least, so they are never more than the units that are lacking.
     pub(crate) fn let_go_for(&self, line: RowLine) -> bool {
         self.let_go(line.row, || self.read(line.row).available() < u64::from(line.quantity))
     }
@@ -88,8 +91,8 @@ impl Protocol {
         }
     }
 
-    /// Lets go of up to `limit` holds that are dead, first deadline first, and answers their orders' ids: those that were let
-    /// go in passing since the last call among them, each once.
+    /// Lets go of up to `limit` holds that are dead, first deadline first, and answers their orders' ids: those that
+    /// were let go in passing since the last call among them, each once.
     pub(crate) fn expire_due(&self, limit: usize) -> Vec<Vec<u8>> {
         let mut ids = Vec::new();
         if !self.timers.any() {
@@ -112,7 +115,8 @@ impl Protocol {
         ids
     }
 
-    /// Sees to it that a due entry can be taken out: its hold is not held any more, or is entered with its deadline of today.
+    /// Sees to it that a due entry can be taken out: its hold is not held any more, or is entered with its deadline of
+    /// today.
     fn settle_entry(&self, entry: Entry) {
         let Op { slot, tag } = entry.op();
         loop {
@@ -137,7 +141,8 @@ impl Protocol {
         Some((Op { slot, tag: deadline.tag() }, deadline))
     }
 
-    /// Takes a hold on these rows that is over out of the set. One that expired stays under [`ALL`] until somebody is told.
+    /// Takes a hold on these rows that is over out of the set. One that expired stays under [`ALL`] until somebody is
+    /// told.
     pub(crate) fn forget_hold(&self, slot: u32, rows: impl Iterator<Item = u32>, is_expired: bool) {
         let Some((hold, deadline)) = self.hold(slot) else { return };
         self.timers.leave(hold, deadline.ends_ms(), rows.chain((!is_expired).then_some(ALL)));

@@ -1,8 +1,8 @@
 //! The steps of the protocol at which a test can stop a thread or make it panic.
 //!
 //! Only the twin packages `tests/hooked` and `loom-tests` compile them in (cfg `stockade_hooks`, `stockade_loom`); in a
-//! normal build [`step`] is an empty function. The list of steps is what the code itself names: a step that is not in the list does not
-//! compile, and one that no code passes fails a test.
+//! normal build [`step`] is an empty function. The list of steps is what the code itself names: a step that is not in
+//! the list does not compile, and one that no code passes fails a test.
 
 macro_rules! steps {
     ($($(#[doc = $doc:literal])* $name:ident,)*) => {

@@ -1,17 +1,18 @@
 //! What became of an order's lines: of each, how many units are fulfilled, cancelled, or still open.
 //!
-//! Most orders are never changed in part, and have none of this: their lines are those of the record. A *revision* writes a
-//! new *edition* of all lines into records of its own and announces it in the order's ledger, under the tag that the
-//! operation will have. The ledger has two places. One is that of the edition the order has, if it has one: the state word says
-//! which. The next edition is announced in the other, and becomes the order's by the CAS on the state word that decides the
-//! revision, together with everything else.
+//! Most orders are never changed in part, and have none of this: their lines are those of the record. A *revision*
+//! writes a new *edition* of all lines into records of its own and announces it in the order's ledger, under the tag
+//! that the operation will have. The ledger has two places. One is that of the edition the order has, if it has one:
+//! the state word says which. The next edition is announced in the other, and becomes the order's by the CAS on the
+//! state word that decides the revision, together with everything else.
 //!
 //! One announcement for each tag: who finds another's goes through with that first. An announcement whose tag another
 //! operation has taken means nothing, and the next one replaces it.
 //!
-//! An edition is read like any payload: it counts only if the order's state, read afterwards, is still the one by which it was
-//! found. Two have an edition in hand, the ledger and the thread that wrote it, which needs it to learn its verdict; the second to
-//! let go of it recycles it. What was decided is noted in the edition before the order's tag moves on.
+//! An edition is read like any payload: it counts only if the order's state, read afterwards, is still the one by which
+//! it was found. Two have an edition in hand, the ledger and the thread that wrote it, which needs it to learn its
+//! verdict; the second to let go of it recycles it. What was decided is noted in the edition before the order's tag
+//! moves on.
 
 use crate::arena::Full;
 use crate::change::Change;

@@ -33,7 +33,8 @@
 //! # Where to start reading
 //!
 //! `layout.rs` (the packed words), `state.rs` (an order's life), `row.rs`, then `protocol.rs`, where everything
-//! happens; `revision.rs` changes orders in part, `expiry.rs` ends holds; `table.rs` finds orders by id, `verbs/` is what users call. `sync.rs` holds the memory orderings.
+//! happens; `revision.rs` changes orders in part, `expiry.rs` ends holds; `table.rs` finds orders by id, `verbs/` is
+//! what users call. `sync.rs` holds the memory orderings.
 
 mod answer;
 mod arena;

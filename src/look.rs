@@ -1,6 +1,7 @@
 //! Whether rows have enough, seen from outside: what a refusal is made of.
 //!
-//! Who finds a row short looks again, until all that was short was so at one instant, at which nothing on those rows was dead.
+//! Who finds a row short looks again, until all that was short was so at one instant, at which nothing on those rows
+//! was dead.
 
 use crate::ReserveError;
 use crate::error::{Shortage, Shortages};
@@ -23,8 +24,9 @@ enum Look {
 }
 
 impl Protocol {
-    /// The rows as they are, or the refusal that these lines would get right now; where the rows change too fast to say, an
-    /// attempt will tell. It changes nothing but that it lets go of dead holds on a row that is short. Lock-free.
+    /// The rows as they are, or the refusal that these lines would get right now; where the rows change too fast to
+    /// say, an attempt will tell. It changes nothing but that it lets go of dead holds on a row that is short.
+    /// Lock-free.
     #[inline]
     pub(crate) fn look(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
         match self.look_once(lines) {
@@ -34,8 +36,8 @@ impl Protocol {
         }
     }
 
-    /// The same, but it looks until it can say. Who comes for an order that is there cannot leave it to an attempt: one that is
-    /// refused in a race costs such an order one of its tags.
+    /// The same, but it looks until it can say. Who comes for an order that is there cannot leave it to an attempt: one
+    /// that is refused in a race costs such an order one of its tags.
     pub(crate) fn look_closely(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
         loop {
             match self.look_once(lines) {

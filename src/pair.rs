@@ -1,5 +1,5 @@
-//! Two words more for a record, under the same number, for the few records that need them. The memory is never used for anything
-//! else, and the words carry tags: a thread that comes too late for one changes nothing.
+//! Two words more for a record, under the same number, for the few records that need them. The memory is never used for
+//! anything else, and the words carry tags: a thread that comes too late for one changes nothing.
 
 use crate::arena::Slot;
 use crate::layout::SLOT_BITS;

@@ -209,8 +209,8 @@ impl Protocol {
         mine.then_some(decided)
     }
 
-    /// Step 3: no row carries the intent of this decided operation when it returns. `word` is the order's state after the
-    /// decision. Lock-free.
+    /// Step 3: no row carries the intent of this decided operation when it returns. `word` is the order's state after
+    /// the decision. Lock-free.
     ///
     /// The state is not read again: as long as a row carries an intent that has an effect the tag does not move on, and
     /// under one tag the effect is one.
@@ -267,7 +267,8 @@ impl Protocol {
         (word.effect_of(of.tag), units)
     }
 
-    /// The same for what is not as it was made: an order that was changed in part, or a request. The state says where to look.
+    /// The same for what is not as it was made: an order that was changed in part, or a request. The state says where
+    /// to look.
     fn effect_by(&self, row: u32, of: Op, seen: OrderWord) -> (Effect, u64) {
         let mut seen = seen;
         loop {

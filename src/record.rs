@@ -7,12 +7,12 @@
 //! | 1 | bytes of the id 8, lines 14, next record 28 (the arena's free list uses this word too), whether timed 1 |
 //! | 2..8 | the id, eight bytes a word, then the [`Deadline`] of a timed order, then the lines, one a word |
 //!
-//! An id of up to 40 bytes and one line fill exactly one record; of a timed order, one of 32. What does not fit goes on in
-//! further records, which are VACANT orders. Everything but word 0 and the deadline is written before the record is
+//! An id of up to 40 bytes and one line fill exactly one record; of a timed order, one of 32. What does not fit goes on
+//! in further records, which are VACANT orders. Everything but word 0 and the deadline is written before the record is
 //! published and never changed while it is an order.
 //!
-//! *Timed* is what can have a deadline: an order that was reserved with one, or that was created first, because nobody knows
-//! yet how it will be reserved.
+//! *Timed* is what can have a deadline: an order that was reserved with one, or that was created first, because nobody
+//! knows yet how it will be reserved.
 //!
 //! A reader may hold the slot of a record that has been recycled under it. It may read whatever it finds there, but
 //! must look at word 0 *afterwards*, and believe what it read only if the tag is still the one it expects.
@@ -40,8 +40,9 @@ const IS_DEAD: Field = ENDS_MS.then(1);
 const IS_TOLD: Field = IS_DEAD.then(1);
 const OF_TAG: Field = IS_TOLD.then(TAG_BITS);
 
-/// A snapshot of a timed order's deadline word: when the hold ends that the operation `tag` takes or took. It moves from
-/// announcement to announcement while the order is CREATED, and later while the hold is extended; once it is dead, it only becomes told.
+/// A snapshot of a timed order's deadline word: when the hold ends that the operation `tag` takes or took. It moves
+/// from announcement to announcement while the order is CREATED, and later while the hold is extended; once it is dead,
+/// it only becomes told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Deadline(u64);
 
@@ -87,8 +88,8 @@ pub(crate) struct Record([Word; WORDS]);
 /// Bytes of a cache line, and of a record.
 const LINE: usize = 64;
 
-/// Records, and room for one more, because the first one begins where a cache line does. An array of what is aligned to a line
-/// would have to be cleared by hand, page after page, in the middle of somebody's call.
+/// Records, and room for one more, because the first one begins where a cache line does. An array of what is aligned to
+/// a line would have to be cleared by hand, page after page, in the middle of somebody's call.
 #[derive(Debug)]
 #[cfg_attr(not(stockade_loom), derive(bytemuck::Zeroable))]
 pub(crate) struct Chunk([Word; WORDS * ((1 << Record::CHUNK_BITS) + 1)]);
@@ -224,8 +225,8 @@ impl Records {
         }
     }
 
-    /// Marks a record as garbage, if it is still in this state: a refused attempt, only by the thread whose attempt it was,
-    /// or an order that is forgotten. Lock-free.
+    /// Marks a record as garbage, if it is still in this state: a refused attempt, only by the thread whose attempt it
+    /// was, or an order that is forgotten. Lock-free.
     pub(crate) fn kill(&self, slot: u32, from: OrderWord, garbage: OrderWord) -> bool {
         // Counted before it is dead: who sees none has at worst missed one, and the next rewrite finds it.
         change(&self.dead, |dead| Some(dead + 1));

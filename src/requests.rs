@@ -1,8 +1,10 @@
-//! Requests with a key, each of which takes effect once however often it comes: which there are, what they ask for, and what they were answered.
+//! Requests with a key, each of which takes effect once however often it comes: which there are, what they ask for, and
+//! what they were answered.
 //!
-//! A request is a record without an id, in no index. One about a row is its own descriptor, like an order: ASKED, EDITING, and
-//! ANSWERED or ASKED again. One about an order is what the [editions](crate::ledger) name that are written for it; it becomes
-//! ANSWERED before the tag moves on under which one of them was accepted. Whoever repeats it meanwhile goes on with it.
+//! A request is a record without an id, in no index. One about a row is its own descriptor, like an order: ASKED,
+//! EDITING, and ANSWERED or ASKED again. One about an order is what the [editions](crate::ledger) name that are written
+//! for it; it becomes ANSWERED before the tag moves on under which one of them was accepted. Whoever repeats it
+//! meanwhile goes on with it.
 //!
 //! The answer is noted beside the record before it can be decided, by everybody who may decide it, and is the same for
 //! each of them.
@@ -268,10 +270,12 @@ impl Protocol {
         Some(Revised { open, closed })
     }
 
-    /// Carries out a request about a row, once. `may` says whether that can be done right now, and then which units leave the
-    /// books by it and which enter them; where those can never be received, the answer is `overflow`. Lock-free.
+    /// Carries out a request about a row, once. `may` says whether that can be done right now, and then which units
+    /// leave the books by it and which enter them; where those can never be received, the answer is `overflow`.
+    /// Lock-free.
     ///
-    /// Linearization point: the CAS on the request's state, once the row is frozen for it; of a replay, the load of that state.
+    /// Linearization point: the CAS on the request's state, once the row is frozen for it; of a replay, the load of
+    /// that state.
     pub(crate) fn edit_once<E: From<Unkept>>(
         &self,
         request: Op,

@@ -1,11 +1,12 @@
-//! How finished orders are forgotten: by age or by count, in bounded steps, so that memory stays flat however long a shop runs.
+//! How finished orders are forgotten: by age or by count, in bounded steps, so that memory stays flat however long a
+//! shop runs.
 //!
-//! The transition that ends an order writes into its state word in which *age* that was: a sixteenth of what is kept, counted in
-//! time or in orders that have ended. A sweep goes round the index, leaf by leaf, and forgets what ended more than sixteen ages ago: one exchange of
-//! the state word, from which instant on nobody has such an order. The index leaves it behind when it next rewrites that
-//! leaf, and the record is used again once every verb that was under way then has ended: whoever has an order in his hand, can
-//! look at it until he is done. A thread that is stopped inside a verb keeps such memory from being used again until it goes
-//! on; it stops nobody.
+//! The transition that ends an order writes into its state word in which *age* that was: a sixteenth of what is kept,
+//! counted in time or in orders that have ended. A sweep goes round the index, leaf by leaf, and forgets what ended
+//! more than sixteen ages ago: one exchange of the state word, from which instant on nobody has such an order. The
+//! index leaves it behind when it next rewrites that leaf, and the record is used again once every verb that was under
+//! way then has ended: whoever has an order in his hand, can look at it until he is done. A thread that is stopped
+//! inside a verb keeps such memory from being used again until it goes on; it stops nobody.
 
 use std::sync::Arc;
 
@@ -24,8 +25,8 @@ use crate::timers::ALL;
 
 /// How long finished orders are kept: FULFILLED and CANCELLED ones, ids marked by `void` included.
 ///
-/// Until then a repeated request is answered with what became of the first. Afterwards the id is one that nobody has used: keep
-/// orders for longer than anybody repeats.
+/// Until then a repeated request is answered with what became of the first. Afterwards the id is one that nobody has
+/// used: keep orders for longer than anybody repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Keep {
@@ -54,8 +55,8 @@ impl Retention {
         Retention { keep, ended: CachePadded::new(word()), hand: word(), ready: Arc::default() }
     }
 
-    /// As long as the answer is held, what the calling thread can see of an order stays that order's. `None`: it does so anyway,
-    /// because nothing is ever forgotten.
+    /// As long as the answer is held, what the calling thread can see of an order stays that order's. `None`: it does
+    /// so anyway, because nothing is ever forgotten.
     #[inline]
     pub(crate) fn pin(&self) -> Option<Pin> {
         self.keep.is_some().then(pin)
@@ -148,7 +149,8 @@ impl Protocol {
         }
     }
 
-    /// Keeps an order that a guard is for from being forgotten, or lets it be. False: it is forgotten already. Lock-free.
+    /// Keeps an order that a guard is for from being forgotten, or lets it be. False: it is forgotten already.
+    /// Lock-free.
     pub(crate) fn guard(&self, slot: u32, is_guarded: bool) -> bool {
         if !self.retention.forgets() {
             return true;

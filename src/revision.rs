@@ -3,10 +3,11 @@
 //!
 //! 1. **Write** the new edition, and finish what was done under the tag the order has.
 //! 2. **Announce** it for the next tag. From here on any thread can go through with it.
-//! 3. **Begin**: the order is REVISING, under that tag, unless another operation has taken it. The rest is the protocol's.
+//! 3. **Begin**: the order is REVISING, under that tag, unless another operation has taken it. The rest is the
+//!    protocol's.
 //!
-//! The writer has to learn what came of its announcement before it tries again: otherwise others could go through with it
-//! afterwards, and the change would be made twice.
+//! The writer has to learn what came of its announcement before it tries again: otherwise others could go through with
+//! it afterwards, and the change would be made twice.
 
 use crate::arena::Full;
 use crate::change::Change;
@@ -20,8 +21,8 @@ use crate::row::Op;
 use crate::state::{Left, OrderWord, Phase};
 
 impl Protocol {
-    /// What became of an order's lines, and the state in which they are that. Lock-free: it starts over when the order has
-    /// been changed.
+    /// What became of an order's lines, and the state in which they are that. Lock-free: it starts over when the order
+    /// has been changed.
     pub(crate) fn parts(&self, slot: u32, word: OrderWord) -> (OrderWord, Vec<Part>) {
         let mut word = word;
         loop {
@@ -39,8 +40,8 @@ impl Protocol {
         }
     }
 
-    /// Gives a RESERVED or PAID order these lines; what that leaves. `None`: something moved, or a row that had enough is short
-    /// by now. `request` is the one with a key that this is for. Lock-free.
+    /// Gives a RESERVED or PAID order these lines; what that leaves. `None`: something moved, or a row that had enough
+    /// is short by now. `request` is the one with a key that this is for. Lock-free.
     pub(crate) fn revise(
         &self,
         slot: u32,
@@ -82,8 +83,8 @@ impl Protocol {
         Ok(is_accepted.then_some(left))
     }
 
-    /// Begins a revision that is announced; its busy state, if it has begun by that. Not, if another operation has taken the
-    /// tag, or the order is FULFILLED.
+    /// Begins a revision that is announced; its busy state, if it has begun by that. Not, if another operation has
+    /// taken the tag, or the order is FULFILLED.
     fn begin_revision(&self, op: Op, word: OrderWord) -> Option<OrderWord> {
         let order = self.records.get(op.slot);
         let mut word = word;
@@ -114,8 +115,8 @@ impl Protocol {
         }
     }
 
-    /// Notes in the deadline of an order that was paid for late under which tag its units were taken: after a revision its
-    /// state does not say so any more, and whoever took them may have yet to learn it.
+    /// Notes in the deadline of an order that was paid for late under which tag its units were taken: after a revision
+    /// its state does not say so any more, and whoever took them may have yet to learn it.
     fn note_taken(&self, slot: u32, word: OrderWord) {
         if word.phase() != Phase::Paid || word.is_revision() {
             return;

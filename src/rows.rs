@@ -1,5 +1,5 @@
-//! All rows and their names. A name lies elsewhere than its row, under the same number: what every order changes is a cache
-//! line for each row and nothing between them, so that thousands of rows stay near.
+//! All rows and their names. A name lies elsewhere than its row, under the same number: what every order changes is a
+//! cache line for each row and nothing between them, so that thousands of rows stay near.
 
 use crate::arena::{Arena, Full, Slot};
 use crate::layout::{MAX_KEY_BYTES, SLOT_BITS};

@@ -13,11 +13,12 @@
 //!                                    └──────────────────────────────────────────┘
 //! ```
 //!
-//! RESERVING is a reserve of an id nobody knows: if refused, there never was an order. RETRYING is a reserve of
-//! a CREATED order: if refused, it is CREATED again. REVIVING takes the units of an expired order again, for a payment that
-//! comes late; LAPSED is CANCELLED for everybody, but its tag has given nothing back. REVISING and REVISING_PAID change a
-//! RESERVED or PAID order in part: it is afterwards what it was before, or CANCELLED or FULFILLED if nothing is open any more.
-//! A request about a row that has a key is a record of its own: ASKED, EDITING, ANSWERED, or ASKED again. Each busy phase has a tag of its own.
+//! RESERVING is a reserve of an id nobody knows: if refused, there never was an order. RETRYING is a reserve of a
+//! CREATED order: if refused, it is CREATED again. REVIVING takes the units of an expired order again, for a payment
+//! that comes late; LAPSED is CANCELLED for everybody, but its tag has given nothing back. REVISING and REVISING_PAID
+//! change a RESERVED or PAID order in part: it is afterwards what it was before, or CANCELLED or FULFILLED if nothing
+//! is open any more. A request about a row that has a key is a record of its own: ASKED, EDITING, ANSWERED, or ASKED
+//! again. Each busy phase has a tag of its own.
 
 use crate::layout::{AGE_BITS, Field, TAG_BITS};
 use crate::{CancelReason, State};
@@ -28,7 +29,8 @@ const REASON: Field = PHASE.then(2);
 const EXPIRED: u64 = 3;
 const TAG: Field = REASON.then(TAG_BITS);
 const VERSION: Field = TAG.then(22);
-/// Which edition of its lines the order has: 0 those it was made with, otherwise one more than its number in the ledger.
+/// Which edition of its lines the order has: 0 those it was made with, otherwise one more than its number in the
+/// ledger.
 const EDITION: Field = VERSION.then(2);
 /// Whether the operation of this tag was a revision: 0 no, [`ACCEPTED`] or [`REFUSED`].
 const REVISION: Field = EDITION.then(2);
@@ -203,8 +205,8 @@ impl OrderWord {
         OrderWord(REVISION.set(self.0, if accepted { ACCEPTED } else { REFUSED }))
     }
 
-    /// Of an edition's word: what was decided, if anything was. Of an order's: the same about its last revision, if that is the
-    /// last operation there was.
+    /// Of an edition's word: what was decided, if anything was. Of an order's: the same about its last revision, if
+    /// that is the last operation there was.
     pub(crate) fn verdict(self) -> Option<bool> {
         (REVISION.get(self.0) != 0).then(|| REVISION.get(self.0) == ACCEPTED)
     }
@@ -346,8 +348,8 @@ impl OrderWord {
         matches!(self.phase(), Phase::Reserving | Phase::Retrying | Phase::Reviving)
     }
 
-    /// What a busy phase becomes when every row carries its intent; `short` if a row had too little, `left` what it leaves of
-    /// the order if it is a revision. `None` if the phase is not busy, that is, if it is decided.
+    /// What a busy phase becomes when every row carries its intent; `short` if a row had too little, `left` what it
+    /// leaves of the order if it is a revision. `None` if the phase is not busy, that is, if it is decided.
     #[inline]
     pub(crate) fn decide(self, short: bool, left: Left) -> Option<Self> {
         let refused = |phase| self.to(phase).with_verdict(false);
@@ -390,9 +392,9 @@ impl OrderWord {
         }
     }
 
-    /// Whether the reserve that ran under `tag` was accepted; `noted` is the tag that the order's deadline names, if it has
-    /// one. Only for one that is decided, and only asked by the thread that began it, so that its record has not been
-    /// recycled after a refusal.
+    /// Whether the reserve that ran under `tag` was accepted; `noted` is the tag that the order's deadline names, if it
+    /// has one. Only for one that is decided, and only asked by the thread that began it, so that its record has not
+    /// been recycled after a refusal.
     pub(crate) fn accepted(self, tag: u32, noted: Option<u32>) -> bool {
         if self.tag() == tag {
             return matches!(self.phase(), Phase::Reserved | Phase::Paid | Phase::Fulfilled);

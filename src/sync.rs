@@ -209,8 +209,8 @@ mod real {
         }
     }
 
-    /// Stands beside a structure of another crate that orders its own operations: here it is nothing. loom cannot see into such
-    /// a structure, so in its build each operation on it touches this word.
+    /// Stands beside a structure of another crate that orders its own operations: here it is nothing. loom cannot see
+    /// into such a structure, so in its build each operation on it touches this word.
     #[derive(Debug)]
     pub(crate) struct Edge;
 

@@ -167,7 +167,8 @@ pub(crate) struct Vacancy<'a> {
 impl Vacancy<'_> {
     /// Enters `slot` there. If it is not EMPTY any more: false, and the key has to be looked for again. Lock-free.
     ///
-    /// Linearization point: the CAS. A cell never becomes EMPTY again under its generation, so those before it are as they were.
+    /// Linearization point: the CAS. A cell never becomes EMPTY again under its generation, so those before it are as
+    /// they were.
     #[inline]
     pub(crate) fn fill(&self, slot: u32) -> bool {
         let entry = FINGERPRINT.set(CELL_SLOT.set(ENTRY, u64::from(slot)), self.fingerprint);
@@ -233,7 +234,8 @@ impl Table {
         self.seek(hash, matches).ok()
     }
 
-    /// As [`find`](Self::find); when it finds nothing, it also says where the key can be entered, unless there is no room.
+    /// As [`find`](Self::find); when it finds nothing, it also says where the key can be entered, unless there is no
+    /// room.
     pub(crate) fn seek<R>(
         &self,
         hash: u64,
@@ -259,8 +261,8 @@ impl Table {
         }
     }
 
-    /// The slot in the first cell where a key with this hash is looked for, if its fingerprint fits. A hint: it says nothing
-    /// of what the table holds, but afterwards the cell is near.
+    /// The slot in the first cell where a key with this hash is looked for, if its fingerprint fits. A hint: it says
+    /// nothing of what the table holds, but afterwards the cell is near.
     #[inline]
     pub(crate) fn first_named(&self, hash: u64) -> Option<u32> {
         let leaf = self.leaf(hash, self.depth_hint.load() as u32);

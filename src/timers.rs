@@ -1,14 +1,15 @@
-//! Which holds end when: an ordered set of every deadline there is, one entry for each row of the order and one for the order
-//! itself. So the holds of one row, and those of all, are found in the order in which they die.
+//! Which holds end when: an ordered set of every deadline there is, one entry for each row of the order and one for the
+//! order itself. So the holds of one row, and those of all, are found in the order in which they die.
 //!
-//! The set decides nothing: an entry is a hint to look at an order, whose state and deadline decide. What everybody relies on
-//! is that no hold is ever missing from it: *who decides that a hold is taken has entered it first*, and so has who
-//! extends it. Entries that mean nothing any more are taken out by whoever comes across them. An entry names
-//! slot and tag, which never come again, so taking it out cannot hit another; a thread that
-//! comes late may enter one again that had been taken out, and that means nothing either.
+//! The set decides nothing: an entry is a hint to look at an order, whose state and deadline decide. What everybody
+//! relies on is that no hold is ever missing from it: *who decides that a hold is taken has entered it first*, and so
+//! has who extends it. Entries that mean nothing any more are taken out by whoever comes across them. An entry names
+//! slot and tag, which never come again, so taking it out cannot hit another; a thread that comes late may enter one
+//! again that had been taken out, and that means nothing either.
 //!
-//! The set is crossbeam's lock-free skip list (after Fraser, 2004). A thread that is stopped inside it keeps the memory of
-//! removed entries from being used again until it goes on; it stops nobody. Never iterated with `range`, which leaks.
+//! The set is crossbeam's lock-free skip list (after Fraser, 2004). A thread that is stopped inside it keeps the memory
+//! of removed entries from being used again until it goes on; it stops nobody. Never iterated with `range`, which
+//! leaks.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -105,8 +106,8 @@ impl Timers {
         (first.row == row && first.ends_ms <= now_ms).then_some(first)
     }
 
-    /// Takes an entry out. Lock-free. (Whether it was this call that did, the skip list does not say: its `remove` can answer
-    /// two threads that they have removed one entry.)
+    /// Takes an entry out. Lock-free. (Whether it was this call that did, the skip list does not say: its `remove` can
+    /// answer two threads that they have removed one entry.)
     pub(crate) fn remove(&self, entry: Entry) {
         self.edge.touch();
         self.entries.remove(&entry);

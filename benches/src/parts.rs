@@ -18,8 +18,8 @@ impl Parts {
         (0..parts).map(|part| shop.add_sku(&format!("{name}#{part}"), share(part))).collect::<Result<_, _>>().map(Parts)
     }
 
-    /// Takes `units` from the buyer's own part, or else from another, or else from several. `None`: at one instant during
-    /// the call all parts together had less.
+    /// Takes `units` from the buyer's own part, or else from another, or else from several. `None`: at one instant
+    /// during the call all parts together had less.
     ///
     /// # Errors
     ///
@@ -36,8 +36,8 @@ impl Parts {
         self.reserve_from_all(shop, id, units)
     }
 
-    /// Each part said no at an instant of its own, which proves nothing about all of them. To ask each for more than it can
-    /// have, in one order, is refused with what each had at one instant.
+    /// Each part said no at an instant of its own, which proves nothing about all of them. To ask each for more than it
+    /// can have, in one order, is refused with what each had at one instant.
     fn reserve_from_all(&self, shop: &Stockade, id: &str, units: u32) -> Result<Option<Reserved>, ReserveError> {
         let everything: Vec<(Sku, u32)> = self.0.iter().map(|part| (*part, u32::MAX)).collect();
         let mut lines: Vec<(Box<str>, u32)> = Vec::new();

@@ -28,8 +28,8 @@ static LOADS: AtomicU8 = AtomicU8::new(0);
 static RACED: AtomicU8 = AtomicU8::new(0);
 static STALE: AtomicU8 = AtomicU8::new(0);
 
-/// Chooses how the models that follow load words of the classes `raced`; words of other classes must not change in them.
-/// Where loads are plain, those of the classes `stale` are. Models of one process run one after another.
+/// Chooses how the models that follow load words of the classes `raced`; words of other classes must not change in
+/// them. Where loads are plain, those of the classes `stale` are. Models of one process run one after another.
 pub fn set_loads(loads: Loads, raced: &[Class], stale: &[Class]) {
     let set = |classes: &[Class]| classes.iter().fold(0, |set, class| set | 1 << *class as u8);
     LOADS.store(loads as u8, Relaxed);
@@ -75,8 +75,8 @@ pub(super) fn load(word: &AtomicU64, class: Class) -> u64 {
     value
 }
 
-/// A store beside a `fetch_or(0)` of another thread that it is not ordered with: loom lets a third operation, after both,
-/// read what the `fetch_or` left, although the store must come later. So stores of raced words are exchanges.
+/// A store beside a `fetch_or(0)` of another thread that it is not ordered with: loom lets a third operation, after
+/// both, read what the `fetch_or` left, although the store must come later. So stores of raced words are exchanges.
 pub(super) fn store(word: &AtomicU64, class: Class, value: u64) {
     if holds(&RACED, class) {
         word.swap(value, STORE);

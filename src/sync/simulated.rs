@@ -84,8 +84,8 @@ impl Edge {
     }
 }
 
-/// Stands in for crossbeam's epochs, which loom cannot see into. Threads change places only at loom's own operations, so what
-/// is done here is one step.
+/// Stands in for crossbeam's epochs, which loom cannot see into. Threads change places only at loom's own operations,
+/// so what is done here is one step.
 pub(crate) struct Pin(u64);
 
 /// What is to be done once all these pins are gone.

@@ -101,8 +101,8 @@ impl Stockade {
         audit
     }
 
-    /// The books of one row, for tests and reports: reads every order. Like [`audit`](Stockade::audit) it says nothing of a
-    /// row that changes meanwhile.
+    /// The books of one row, for tests and reports: reads every order. Like [`audit`](Stockade::audit) it says nothing
+    /// of a row that changes meanwhile.
     ///
     /// Lock-free. Linearization point: any instant between its first and its last look at the row.
     ///

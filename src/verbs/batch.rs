@@ -6,8 +6,8 @@ use std::hint::black_box;
 use crate::request::check_key;
 use crate::{ReserveError, Reserved, SkuRef, Stockade};
 
-/// Orders whose memory is asked for before the first of them is served: more than any processor waits for at a time, few
-/// enough that all of it stays in the nearest cache.
+/// Orders whose memory is asked for before the first of them is served: more than any processor waits for at a time,
+/// few enough that all of it stays in the nearest cache.
 const WINDOW: usize = 64;
 
 impl Stockade {

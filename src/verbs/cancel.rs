@@ -17,9 +17,9 @@ pub(super) enum Open {
 }
 
 impl Stockade {
-    /// Cancels an order and gives back what it holds, once. Its id is kept and never becomes a yes
-    /// again. An order whose hold has expired is [`Already`](Cancelled::Already) cancelled, and stays what it is. Of an order
-    /// that was fulfilled in part, what is open goes back, and the order is FULFILLED.
+    /// Cancels an order and gives back what it holds, once. Its id is kept and never becomes a yes again. An order
+    /// whose hold has expired is [`Already`](Cancelled::Already) cancelled, and stays what it is. Of an order that was
+    /// fulfilled in part, what is open goes back, and the order is FULFILLED.
     ///
     /// Lock-free. Linearization point: from INVENTORY_RESERVED and PAID, the CAS that makes the order CANCELLED
     /// once every row is frozen for it; from CREATED, the CAS on its state; of the other answers, the load of the

@@ -11,11 +11,12 @@ use crate::timers::{ALL, Moment};
 use crate::{ExtendError, Extended, PaidLate, PayAgainError, ReserveError, State, Stockade};
 
 impl Stockade {
-    /// Lets go of up to `limit` holds whose deadline has come, in the order of their deadlines, and answers their orders' ids,
-    /// so that customers can be told. Those that somebody else let go in passing, because he needed the units or looked at the
-    /// order, are among them: each id comes once, whoever calls, but not that of an order that has been paid for late by then
-    /// (and one that is answered may be paid for late before its customer hears of it). Fewer than `limit`: nothing more was
-    /// due. Some 70 bytes are kept for each hold that ended until it has been answered here, so call it now and then.
+    /// Lets go of up to `limit` holds whose deadline has come, in the order of their deadlines, and answers their
+    /// orders' ids, so that customers can be told. Those that somebody else let go in passing, because he needed the
+    /// units or looked at the order, are among them: each id comes once, whoever calls, but not that of an order that
+    /// has been paid for late by then (and one that is answered may be paid for late before its customer hears of it).
+    /// Fewer than `limit`: nothing more was due. Some 70 bytes are kept for each hold that ended until it has been
+    /// answered here, so call it now and then.
     ///
     /// Nothing waits for this call: units of dead holds are free without it.
     ///
@@ -43,14 +44,14 @@ impl Stockade {
     /// Lets a live hold end `ttl_ms` milliseconds from now, if that is later than it would, but no later than
     /// [`Builder::max_hold_ms`](crate::Builder::max_hold_ms) after it began; answers when it now ends.
     ///
-    /// Lock-free. Linearization point: the CAS on the deadline; if the order has been paid for or cancelled by then, right
-    /// before that. Of the other answers, the load of the order's state or deadline.
+    /// Lock-free. Linearization point: the CAS on the deadline; if the order has been paid for or cancelled by then,
+    /// right before that. Of the other answers, the load of the order's state or deadline.
     ///
     /// # Errors
     ///
     /// The first that applies: [`Invalid`](ExtendError::Invalid) for 0 ms, [`UnknownOrder`](ExtendError::UnknownOrder),
-    /// [`Expired`](ExtendError::Expired) from the deadline on, [`InvalidState`](ExtendError::InvalidState) in any state but
-    /// INVENTORY_RESERVED, [`NoDeadline`](ExtendError::NoDeadline).
+    /// [`Expired`](ExtendError::Expired) from the deadline on, [`InvalidState`](ExtendError::InvalidState) in any state
+    /// but INVENTORY_RESERVED, [`NoDeadline`](ExtendError::NoDeadline).
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -114,8 +115,8 @@ impl Stockade {
         }
         timers.enter(hold, ends_ms, since_ms, rows.iter().copied());
         step(Step::ExtensionEntered);
-        // If this fails, or the order has been paid for, the entries stay until they are due: somebody else may have moved the
-        // deadline to the same instant.
+        // If this fails, or the order has been paid for, the entries stay until they are due: somebody else may have
+        // moved the deadline to the same instant.
         if !records.set_deadline(found.slot, deadline, Deadline::new(ends_ms, hold.tag)) {
             return None;
         }
@@ -124,10 +125,10 @@ impl Stockade {
         Some(ends_ms)
     }
 
-    /// For a payment that may come late. A live hold is marked as paid, as by [`pay`](Stockade::pay). If the hold has expired
-    /// and its units are still free, they are taken again and the order is PAID, in one instant. Otherwise the order stays as it
-    /// is, and the payment must be returned. (A `cancel` or `void` of an order that has expired has no effect, so this verb still has.) This is
-    /// the verb for a payment provider's callback:
+    /// For a payment that may come late. A live hold is marked as paid, as by [`pay`](Stockade::pay). If the hold has
+    /// expired and its units are still free, they are taken again and the order is PAID, in one instant. Otherwise the
+    /// order stays as it is, and the payment must be returned. (A `cancel` or `void` of an order that has expired has
+    /// no effect, so this verb still has.) This is the verb for a payment provider's callback:
     ///
     /// ```
     /// # use stockade::{PaidLate, PayAgainError, Stockade};
@@ -144,14 +145,14 @@ impl Stockade {
     /// # payment_received(&Stockade::new(), "order-1");
     /// ```
     ///
-    /// Lock-free. Linearization point: the CAS on the order's state that makes it PAID, which for an expired order comes once
-    /// every row is frozen for it; refused, one instant at which every listed row was short.
+    /// Lock-free. Linearization point: the CAS on the order's state that makes it PAID, which for an expired order
+    /// comes once every row is frozen for it; refused, one instant at which every listed row was short.
     ///
     /// # Errors
     ///
-    /// The first that applies: [`UnknownOrder`](PayAgainError::UnknownOrder), [`InvalidState`](PayAgainError::InvalidState)
-    /// (CREATED, or cancelled for another reason), [`Insufficient`](PayAgainError::Insufficient),
-    /// [`Exhausted`](PayAgainError::Exhausted).
+    /// The first that applies: [`UnknownOrder`](PayAgainError::UnknownOrder),
+    /// [`InvalidState`](PayAgainError::InvalidState) (CREATED, or cancelled for another reason),
+    /// [`Insufficient`](PayAgainError::Insufficient), [`Exhausted`](PayAgainError::Exhausted).
     pub fn pay_or_reserve_again(&self, id: &str) -> Result<PaidLate, PayAgainError> {
         self.verb(|| self.try_pay_or_reserve_again(id))
     }

@@ -3,23 +3,24 @@
 use crate::Stockade;
 
 impl Stockade {
-    /// Forgets finished orders that have been kept for as long as [`Builder::keep_finished`](crate::Builder::keep_finished) says,
-    /// and answers how many. It goes round all orders, call by call: each looks at `limit` more of them, and at the rest of
-    /// the few hundred it has begun with. Orders that hold something are never forgotten, and neither are those whose
-    /// [`Hold`](crate::Hold) is still open. Without `keep_finished` it does nothing.
+    /// Forgets finished orders that have been kept for as long as
+    /// [`Builder::keep_finished`](crate::Builder::keep_finished) says, and answers how many. It goes round all orders,
+    /// call by call: each looks at `limit` more of them, and at the rest of the few hundred it has begun with. Orders
+    /// that hold something are never forgotten, and neither are those whose [`Hold`](crate::Hold) is still open.
+    /// Without `keep_finished` it does nothing.
     ///
-    /// What a late repeat of a forgotten id gets: it is an id that nobody has used. `order` answers `None`, `cancel` that it is
-    /// unknown, `pay` [`UnknownOrder`](crate::AdvanceError::UnknownOrder), `void` marks it, and **`reserve` takes stock for a
-    /// new order**. So keep orders for longer than anybody repeats.
+    /// What a late repeat of a forgotten id gets: it is an id that nobody has used. `order` answers `None`, `cancel`
+    /// that it is unknown, `pay` [`UnknownOrder`](crate::AdvanceError::UnknownOrder), `void` marks it, and **`reserve`
+    /// takes stock for a new order**. So keep orders for longer than anybody repeats.
     ///
-    /// An order is kept at least as long as said, and at most a sixteenth longer before a call that comes past it forgets it. (If no
-    /// call comes past it for seven times as long, it is kept for some time more.) The id of an expired order
-    /// that is forgotten is not answered by [`expire_due`](Self::expire_due) any more. What forgotten orders shipped leaves the
-    /// [books](crate::Balance::received) with them.
+    /// An order is kept at least as long as said, and at most a sixteenth longer before a call that comes past it
+    /// forgets it. (If no call comes past it for seven times as long, it is kept for some time more.) The id of an
+    /// expired order that is forgotten is not answered by [`expire_due`](Self::expire_due) any more. What forgotten
+    /// orders shipped leaves the [books](crate::Balance::received) with them.
     ///
-    /// Memory stays flat if, for each new order, a call looks at a few. It is used again when the index next has to make room
-    /// where the order was, and every verb that was under way then has ended: a thread that is stopped inside a verb delays that,
-    /// and nothing else.
+    /// Memory stays flat if, for each new order, a call looks at a few. It is used again when the index next has to
+    /// make room where the order was, and every verb that was under way then has ended: a thread that is stopped inside
+    /// a verb delays that, and nothing else.
     ///
     /// Lock-free. Linearization point: of each order its own, the CAS on its state.
     ///

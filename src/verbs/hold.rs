@@ -70,8 +70,8 @@ impl Hold<'_> {
     ///
     /// # Errors
     ///
-    /// [`HoldClosed`] if somebody cancelled the order meanwhile, or if it has a deadline and that has come: then there is
-    /// nothing to keep.
+    /// [`HoldClosed`] if somebody cancelled the order meanwhile, or if it has a deadline and that has come: then there
+    /// is nothing to keep.
     pub fn keep(mut self) -> Result<Reservation, HoldClosed> {
         let state = match &self.replay_of {
             Some(id) => self.engine.order(id).map(|order| order.state),

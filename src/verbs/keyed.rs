@@ -11,8 +11,8 @@ use crate::{
 
 /// What makes two requests one: an id, and when it was issued.
 ///
-/// `issued` is any number that does not get smaller from request to request: the time in milliseconds, a sequence number. Whoever
-/// repeats a request repeats both.
+/// `issued` is any number that does not get smaller from request to request: the time in milliseconds, a sequence
+/// number. Whoever repeats a request repeats both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestKey<'a> {
     /// The caller's name for the request, 1 to [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES) bytes.
@@ -30,12 +30,13 @@ pub struct Keyed<'a> {
 }
 
 impl Stockade {
-    /// Makes the next verb idempotent: under the same key it takes effect once, however often and from however many threads it is
-    /// called, and everybody gets the first answer. A key with another verb or other content is refused, and the error names
-    /// the field that differs. A request that was refused can be tried again under its key, but not changed.
+    /// Makes the next verb idempotent: under the same key it takes effect once, however often and from however many
+    /// threads it is called, and everybody gets the first answer. A key with another verb or other content is refused,
+    /// and the error names the field that differs. A request that was refused can be tried again under its key, but not
+    /// changed.
     ///
-    /// The engine remembers the youngest [`Builder::keep_keys`](crate::Builder::keep_keys) keys, by `issued`. One that is as
-    /// old as the last that was forgotten, or older, and not remembered itself, is refused as
+    /// The engine remembers the youngest [`Builder::keep_keys`](crate::Builder::keep_keys) keys, by `issued`. One that
+    /// is as old as the last that was forgotten, or older, and not remembered itself, is refused as
     /// [`TooOld`](KeyedError::TooOld): it may have been carried out or not, and is never carried out a second time.
     ///
     /// Lock-free: whoever comes with a key whose request is under way finishes it.
@@ -63,8 +64,9 @@ impl Keyed<'_> {
     ///
     /// # Errors
     ///
-    /// The first that applies: [`Invalid`](KeyedError::Invalid) key; what is [`Refused`](KeyedError::Refused) whatever the
-    /// stock (an unknown SKU); [`Reused`](KeyedError::Reused), [`TooOld`](KeyedError::TooOld); what else is `Refused`; [`Full`](KeyedError::Full).
+    /// The first that applies: [`Invalid`](KeyedError::Invalid) key; what is [`Refused`](KeyedError::Refused) whatever
+    /// the stock (an unknown SKU); [`Reused`](KeyedError::Reused), [`TooOld`](KeyedError::TooOld); what else is
+    /// `Refused`; [`Full`](KeyedError::Full).
     pub fn restock(&self, sku: impl SkuRef, units: u64) -> Result<Once<Stock>, KeyedError<RestockError>> {
         self.verb(|protocol| {
             let row = sku.row(self.engine).map_err(|unknown| refused(unknown.into()))?;

@@ -91,9 +91,10 @@ impl Stockade {
     ///
     /// # Errors
     ///
-    /// The first that applies: [`Invalid`](CancelLinesError::Invalid), [`UnknownOrder`](CancelLinesError::UnknownOrder),
-    /// [`Expired`](CancelLinesError::Expired), [`InvalidState`](CancelLinesError::InvalidState) in any state but
-    /// INVENTORY_RESERVED and PAID, [`UnknownSku`](CancelLinesError::UnknownSku), [`TooMuch`](CancelLinesError::TooMuch),
+    /// The first that applies: [`Invalid`](CancelLinesError::Invalid),
+    /// [`UnknownOrder`](CancelLinesError::UnknownOrder), [`Expired`](CancelLinesError::Expired),
+    /// [`InvalidState`](CancelLinesError::InvalidState) in any state but INVENTORY_RESERVED and PAID,
+    /// [`UnknownSku`](CancelLinesError::UnknownSku), [`TooMuch`](CancelLinesError::TooMuch),
     /// [`Exhausted`](CancelLinesError::Exhausted), [`Full`](CancelLinesError::Full).
     ///
     /// ```
@@ -129,8 +130,8 @@ impl Stockade {
         })
     }
 
-    /// Marks units of a PAID order's lines as fulfilled: they have left for good. If nothing is open afterwards, the order
-    /// is FULFILLED. [`fulfil`](Stockade::fulfil) fulfils what is open of all lines.
+    /// Marks units of a PAID order's lines as fulfilled: they have left for good. If nothing is open afterwards, the
+    /// order is FULFILLED. [`fulfil`](Stockade::fulfil) fulfils what is open of all lines.
     ///
     /// Each call fulfils what it names, also when it is repeated.
     ///
@@ -138,8 +139,9 @@ impl Stockade {
     ///
     /// # Errors
     ///
-    /// The first that applies: [`Invalid`](FulfilLinesError::Invalid), [`UnknownOrder`](FulfilLinesError::UnknownOrder),
-    /// [`Expired`](FulfilLinesError::Expired), [`InvalidState`](FulfilLinesError::InvalidState) in any state but PAID,
+    /// The first that applies: [`Invalid`](FulfilLinesError::Invalid),
+    /// [`UnknownOrder`](FulfilLinesError::UnknownOrder), [`Expired`](FulfilLinesError::Expired),
+    /// [`InvalidState`](FulfilLinesError::InvalidState) in any state but PAID,
     /// [`UnknownSku`](FulfilLinesError::UnknownSku), [`TooMuch`](FulfilLinesError::TooMuch),
     /// [`Exhausted`](FulfilLinesError::Exhausted), [`Full`](FulfilLinesError::Full).
     ///
@@ -174,17 +176,19 @@ impl Stockade {
         })
     }
 
-    /// Changes what an order has ordered to these lines, all or nothing in one instant: lines are raised and lowered, those
-    /// that are new are added, those that are left out are dropped. Only the difference is tested against the stock: an
-    /// order is never measured against what it holds itself. An order with these lines already is not changed.
+    /// Changes what an order has ordered to these lines, all or nothing in one instant: lines are raised and lowered,
+    /// those that are new are added, those that are left out are dropped. Only the difference is tested against the
+    /// stock: an order is never measured against what it holds itself. An order with these lines already is not
+    /// changed.
     ///
-    /// Units that are fulfilled or cancelled count: a line of 5 of which 2 are fulfilled, amended to 4, has 2 open. If nothing
-    /// is open afterwards, the order is FULFILLED if anything was fulfilled, else CANCELLED.
+    /// Units that are fulfilled or cancelled count: a line of 5 of which 2 are fulfilled, amended to 4, has 2 open. If
+    /// nothing is open afterwards, the order is FULFILLED if anything was fulfilled, else CANCELLED.
     ///
     /// A repeated [`reserve`](Stockade::reserve) is still compared with the lines it was made with. The deadline stays.
     ///
-    /// Lock-free. Linearization point: the CAS on the order's state once every row that changes is frozen for the order; of
-    /// a refusal, one instant at which every listed row was short; of the other answers, the load of the state.
+    /// Lock-free. Linearization point: the CAS on the order's state once every row that changes is frozen for the
+    /// order; of a refusal, one instant at which every listed row was short; of the other answers, the load of the
+    /// state.
     ///
     /// # Errors
     ///

@@ -11,8 +11,8 @@ impl Stockade {
     /// What is being decided shows as it was before: an order appears reserved at the same instant at which
     /// its units leave the rows.
     ///
-    /// Lock-free; writes nothing, unless it finds the order's hold dead and lets go of it. Linearization point: the load of
-    /// the order's state; of `None`, that of the index.
+    /// Lock-free; writes nothing, unless it finds the order's hold dead and lets go of it. Linearization point: the
+    /// load of the order's state; of `None`, that of the index.
     ///
     /// ```
     /// # use stockade::{State, Stockade};

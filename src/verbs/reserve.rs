@@ -105,21 +105,22 @@ impl Stockade {
         self.verb(|| self.try_reserve(id, lines, None)).map(|(reserved, _)| reserved)
     }
 
-    /// As [`reserve`](Stockade::reserve), but the hold ends by itself, `ttl_ms` milliseconds from now: a hold lives while it is
-    /// earlier than its deadline. From then on it is dead for everybody, whether anybody has looked or not: its units are
-    /// free, and the order is CANCELLED as [`Expired`](crate::CancelReason::Expired). [`pay`](Stockade::pay) removes the
-    /// deadline, [`extend`](Stockade::extend) moves it; repeats do not, whatever time they ask for.
+    /// As [`reserve`](Stockade::reserve), but the hold ends by itself, `ttl_ms` milliseconds from now: a hold lives
+    /// while it is earlier than its deadline. From then on it is dead for everybody, whether anybody has looked or not:
+    /// its units are free, and the order is CANCELLED as [`Expired`](crate::CancelReason::Expired).
+    /// [`pay`](Stockade::pay) removes the deadline, [`extend`](Stockade::extend) moves it; repeats do not, whatever
+    /// time they ask for.
     ///
-    /// No thread has to look after that: whoever comes across a dead hold lets go of it first. No reserve, with a deadline or
-    /// without, is refused while dead holds cover what it lacks; it lets go of as many as that takes, in the order of
-    /// their deadlines, at most as many as it lacks units. [`expire_due`](Stockade::expire_due) lets go of them all, and
-    /// tells whose they were.
+    /// No thread has to look after that: whoever comes across a dead hold lets go of it first. No reserve, with a
+    /// deadline or without, is refused while dead holds cover what it lacks; it lets go of as many as that takes, in
+    /// the order of their deadlines, at most as many as it lacks units. [`expire_due`](Stockade::expire_due) lets go of
+    /// them all, and tells whose they were.
     ///
     /// A time to live past the end of time (2^42 ms) never ends; one past
     /// [`Builder::max_hold_ms`](crate::Builder::max_hold_ms) is cut to that.
     ///
-    /// Lock-free. Linearization point: as `reserve`. It costs one entry for each line, and one more, in an ordered set of
-    /// deadlines, until the order is paid for or ends.
+    /// Lock-free. Linearization point: as `reserve`. It costs one entry for each line, and one more, in an ordered set
+    /// of deadlines, until the order is paid for or ends.
     ///
     /// # Errors
     ///
@@ -236,7 +237,8 @@ impl Stockade {
         step(Step::Published);
         let verdict = self.attempt(slot, busy, lines, seen);
         if !matches!(verdict, Ok(Some(_))) {
-            // Only now may the record be recycled: had others been free to do so, this thread could not know its verdict.
+            // Only now may the record be recycled: had others been free to do so, this thread could not know its
+            // verdict.
             let refused = busy.to(Phase::Refused);
             records.kill(slot, refused, refused.to(Phase::Dead));
             step(Step::MarkedDead);
@@ -285,8 +287,8 @@ impl Stockade {
         }
     }
 
-    /// Says in a CREATED order's deadline when the hold ends that the attempt `tag` is to take. So the deadline is there before
-    /// the attempt can be decided, and whose attempt it is, is settled: one announcement for each tag.
+    /// Says in a CREATED order's deadline when the hold ends that the attempt `tag` is to take. So the deadline is
+    /// there before the attempt can be decided, and whose attempt it is, is settled: one announcement for each tag.
     fn announce(&self, found: Found, tag: u32, ends_ms: u64) -> Announced {
         let records = &self.protocol.records;
         match records.deadline(found.slot) {
@@ -299,8 +301,8 @@ impl Stockade {
         }
     }
 
-    /// Runs an attempt that has begun. Who did not decide it cannot say what was short, and has to try again (`None`); so has
-    /// who was refused what dead holds may cover.
+    /// Runs an attempt that has begun. Who did not decide it cannot say what was short, and has to try again (`None`);
+    /// so has who was refused what dead holds may cover.
     pub(super) fn attempt(
         &self,
         slot: u32,

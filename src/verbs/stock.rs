@@ -73,8 +73,9 @@ impl Stockade {
         Some(self.protocol.rows.name(row))
     }
 
-    /// Units available and version of a row, as they were together at one instant. Dead holds on it are let go first, all
-    /// of them, each by whoever comes first, and each moves the version; the same goes for every verb that names a row.
+    /// Units available and version of a row, as they were together at one instant. Dead holds on it are let go first,
+    /// all of them, each by whoever comes first, and each moves the version; the same goes for every verb that names a
+    /// row.
     ///
     /// Lock-free: it starts over only when the row has changed. Linearization point: the load of the row; if an order
     /// is changing it at that moment, the load of that order's state.

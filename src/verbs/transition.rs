@@ -104,7 +104,8 @@ impl Stockade {
     ///
     /// The first that applies: [`NotAllowed`](TransitionError::NotAllowed),
     /// [`UnknownOrder`](TransitionError::UnknownOrder), [`InvalidState`](TransitionError::InvalidState),
-    /// [`PartlyFulfilled`](TransitionError::PartlyFulfilled), [`Insufficient`](TransitionError::Insufficient), [`Exhausted`](TransitionError::Exhausted).
+    /// [`PartlyFulfilled`](TransitionError::PartlyFulfilled), [`Insufficient`](TransitionError::Insufficient),
+    /// [`Exhausted`](TransitionError::Exhausted).
     ///
     /// ```
     /// # use stockade::{State, Stockade, TransitionError};

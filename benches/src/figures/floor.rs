@@ -2,8 +2,8 @@
 //!
 //! For each order: the keyed hash of its id, one random cache line changed by a compare-and-swap (its place in an index
 //! of twice as many words as orders), and one record of 64 bytes written, one after the other. The hash is the standard
-//! library's `RandomState`, SipHash-1-3 with random keys; a faster keyed hash would lower this floor. The memory of both
-//! has been touched before. What is missing: looking whether the id is known, the row, the order's state.
+//! library's `RandomState`, SipHash-1-3 with random keys; a faster keyed hash would lower this floor. The memory of
+//! both has been touched before. What is missing: looking whether the id is known, the row, the order's state.
 
 use std::hash::{BuildHasher, RandomState};
 use std::hint::black_box;

@@ -14,8 +14,8 @@ use super::stock::Share;
 #[derive(Args)]
 #[command(next_help_heading = "Holds that end")]
 pub struct HoldOptions {
-    /// Every order is a hold that ends after MS milliseconds unless it is paid for: from 2, so that there is a time before the
-    /// deadline, to a year, 31536000000.
+    /// Every order is a hold that ends after MS milliseconds unless it is paid for: from 2, so that there is a time
+    /// before the deadline, to a year, 31536000000.
     ///
     /// The run has a clock of its own. It shows the time of the arrival that was sent last: with --time-column as the
     /// file says, otherwise each arrival (an order, a cancel or a return) comes one millisecond after the one before.
@@ -46,7 +46,8 @@ impl HoldOptions {
     }
 }
 
-/// Makes the orders of a sale holds, if that was asked for, and adds their payments. A file's own times are kept in step.
+/// Makes the orders of a sale holds, if that was asked for, and adds their payments. A file's own times are kept in
+/// step.
 pub fn plan(sale: &mut Sale, own_times: Option<Vec<u64>>, options: &HoldOptions, seed: u64) {
     let Some(hold_ms) = options.hold else {
         return;

@@ -1,5 +1,5 @@
-//! The books of the callers by the clock, for a sale that goes in step: of each instant it is known which holds were dead,
-//! whatever the engine says.
+//! The books of the callers by the clock, for a sale that goes in step: of each instant it is known which holds were
+//! dead, whatever the engine says.
 //!
 //! Such a sale has one SKU, orders of one unit, and nobody cancels or returns anything. So within an instant units
 //! come back only by changes in part. If a unit is left when the instant is over, without those that came back in it,
@@ -48,7 +48,8 @@ struct Books<'a> {
     free: i128,
     /// Of those: what changes have given back in this instant.
     given_back: i128,
-    /// Deadline and number of every order that was told yes, until its deadline comes: they end in the order they began.
+    /// Deadline and number of every order that was told yes, until its deadline comes: they end in the order they
+    /// began.
     holds: VecDeque<(u64, usize)>,
     /// By order.
     has: Vec<Has>,

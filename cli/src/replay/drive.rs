@@ -266,8 +266,8 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Whose holds have ended without a payment, as their customers would be told. Asked for only now: until then nobody has
-    /// looked after dead holds but those who needed their units.
+    /// Whose holds have ended without a payment, as their customers would be told. Asked for only now: until then
+    /// nobody has looked after dead holds but those who needed their units.
     fn expired(&self) -> Result<Vec<Entry>, Failure> {
         if self.sale.timetable.is_none() {
             return Ok(Vec::new());

@@ -122,11 +122,12 @@ pub struct Rules {
     #[arg(long, value_name = "C", value_parser = NonEmptyStringValueParser::new(), requires = "files")]
     return_prefix: Option<String>,
 
-    /// Column with the time of an order, in UTC like 2021-03-12T17:46:56Z, never earlier than in the row before. Needs --hold.
+    /// Column with the time of an order, in UTC like 2021-03-12T17:46:56Z, never earlier than in the row before. Needs
+    /// --hold.
     ///
-    /// Each row is then an order of one unit of the SKU "item"; only this column and that of the order id are read. Holds
-    /// end by these times: orders of the same time are shared by the threads, and the clock moves on when all of them
-    /// have been answered. So it is known which holds were dead when somebody was refused, and that is checked.
+    /// Each row is then an order of one unit of the SKU "item"; only this column and that of the order id are read.
+    /// Holds end by these times: orders of the same time are shared by the threads, and the clock moves on when all of
+    /// them have been answered. So it is known which holds were dead when somebody was refused, and that is checked.
     #[arg(long, value_name = "NAME", requires_all = ["files", "hold"],
           conflicts_with_all = ["sku_column", "quantity_column", "sku_pattern", "return_prefix"])]
     pub time_column: Option<String>,

@@ -20,8 +20,8 @@ impl<'a> Pace<'a> {
         Pace { timetable, clock, answered: AtomicUsize::new(0) }
     }
 
-    /// Sets the clock to the time of this arrival. In step it first waits until all that arrived before that time has been
-    /// answered, so that the clock stands still while anything is under way. No arrival may wait for a later one.
+    /// Sets the clock to the time of this arrival. In step it first waits until all that arrived before that time has
+    /// been answered, so that the clock stands still while anything is under way. No arrival may wait for a later one.
     #[must_use]
     pub fn begin(&self, position: usize) -> Option<Turn<'_>> {
         let timetable = self.timetable?;

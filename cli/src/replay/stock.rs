@@ -104,8 +104,8 @@ impl Share {
         share.ok_or("write a share from 0 to 1, such as 0.75, with at most 9 decimals")
     }
 
-    /// Whether the share takes the n-th, counted from 1, if it takes its part evenly: with 0.75 not the first of four, but
-    /// the other three.
+    /// Whether the share takes the n-th, counted from 1, if it takes its part evenly: with 0.75 not the first of four,
+    /// but the other three.
     pub fn takes(self, n: usize) -> bool {
         let n = n as u64;
         self.of(n) > self.of(n - 1)
