@@ -205,6 +205,9 @@ impl Protocol {
             self.enter_hold(Op { slot, tag: busy.tag() }, busy);
         }
         let mine = self.advance(slot, busy, decided);
+        if mine && decided.verdict() == Some(true) {
+            self.tally.add(Event::Revised);
+        }
         step(Step::Decided);
         mine.then_some(decided)
     }
