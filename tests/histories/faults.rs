@@ -122,15 +122,15 @@ impl Faulty {
     }
 
     fn cancel(&self, op: &Op, id: Name, window: &mut dyn FnMut()) -> String {
-        let before = self.plain().orders.get(id).map(|order| order.state);
+        let before = self.plain().orders.get(id).cloned();
         window();
         let mut plain = self.plain();
         let now = plain.orders.get(id).map(|order| order.state);
-        if let (Some(held), Some(State::Cancelled)) = (before.filter(|state| state.holds()), now) {
+        if let (Some(held), Some(State::Cancelled)) = (before.filter(|order| order.state.holds()), now) {
             let order = plain.orders.get_mut(id).expect("a known order");
-            order.state = held;
-            for (row, quantity) in order.lines.clone() {
-                plain.rows[row].received += u64::from(quantity);
+            (order.state, order.lines) = (held.state, held.lines.clone());
+            for (row, part) in held.lines {
+                plain.rows[row].received += u64::from(part.open);
             }
         }
         spec::take(&mut plain, op)

@@ -99,6 +99,6 @@ fn cancelled(plain: &Sequential, gone: Option<(State, Vec<Line>)>, known: bool) 
 
 fn order(plain: &Sequential, id: Name) -> String {
     let Some(order) = plain.orders.get(id) else { return "no order".to_string() };
-    let lines = order.lines.iter().map(|(row, quantity)| (plain.rows[*row].name.clone(), *quantity));
+    let lines = order.lines.iter().map(|(row, part)| (plain.rows[*row].name.clone(), part.ordered()));
     seen(order.state, order.version, &lines.collect::<Vec<_>>(), order.cancelled, order.deadline_ms)
 }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use stockade::{
     CancelReason, Cancelled, Created, HoldClosed, Line, ManualClock, Order, PaidLate, Reservation, ReserveError,
-    Reserved, Sku, State, Stockade, UnknownSku,
+    Reserved, Revised, Sku, State, Stockade, UnknownSku,
 };
 
-use crate::sequential::{self, Sequential};
-use crate::steps::{IDS, Lines, Script, Step, Then};
+use crate::sequential::{self, Left, Part, Sequential};
+use crate::steps::{Change, IDS, Lines, SKUS, Script, Step, Then, Units};
 
 /// Takes the steps in both engines. The answers given are put into `seen`.
 pub fn run(script: &Script, seen: &mut BTreeSet<String>) -> Result<(), String> {
@@ -41,6 +41,8 @@ struct Pair<'a> {
     plain: Sequential,
     /// Orders that were paid for late and had their units again.
     revived: u64,
+    /// Changes of orders in part.
+    revised: u64,
     /// What each id was told when it was first accepted.
     told: BTreeMap<&'static str, Reservation>,
     seen: &'a mut BTreeSet<String>,
@@ -59,7 +61,7 @@ impl<'a> Pair<'a> {
             let handle = engine.add_sku(sku, units).ok();
             plain.add_sku(sku, units, handle).unwrap();
         }
-        Self { engine, clock, plain, revived: 0, told: BTreeMap::new(), seen }
+        Self { engine, clock, plain, revived: 0, revised: 0, told: BTreeMap::new(), seen }
     }
 
     fn take(&mut self, step: &Step) -> Result<(), String> {
@@ -126,6 +128,9 @@ impl<'a> Pair<'a> {
                 self.revived += u64::from(matches!(expected, Ok(PaidLate::Again { .. })));
                 self.same("pay_or_reserve_again", self.engine.pay_or_reserve_again(id), expected)
             }
+            Step::CancelLines(id, change) => self.cancel_lines(id, change),
+            Step::FulfilLines(id, change) => self.fulfil_lines(id, change),
+            Step::Amend(id, change) => self.amend(id, change),
             Step::Stock(sku) => {
                 let row = self.plain.rows.iter().find(|row| row.name == *sku);
                 let expected = row.map(|row| row.stock).ok_or_else(|| UnknownSku { sku: (*sku).into() });
@@ -164,6 +169,66 @@ impl<'a> Pair<'a> {
         let expected = self.plain.expire_due(limit, &answer);
         self.seen.insert(format!("expire_due {}", ["none", "one", "several"][expected.len().min(2)]));
         equal("expire_due", answer, expected)
+    }
+
+    fn cancel_lines(&mut self, id: &str, change: &Change) -> Result<(), String> {
+        let lines = self.changed(id, change, |part| part.open);
+        let answer = match self.handles(&lines) {
+            Some(handles) => self.engine.cancel_lines(id, &handles),
+            None => self.engine.cancel_lines(id, &lines.lines),
+        };
+        let expected = self.plain.cancel_lines(id, &lines.lines);
+        self.revised += u64::from(expected.is_ok());
+        self.same("cancel_lines", answer.map(left), expected)
+    }
+
+    fn fulfil_lines(&mut self, id: &str, change: &Change) -> Result<(), String> {
+        let lines = self.changed(id, change, |part| part.open);
+        let answer = match self.handles(&lines) {
+            Some(handles) => self.engine.fulfil_lines(id, &handles),
+            None => self.engine.fulfil_lines(id, &lines.lines),
+        };
+        let expected = self.plain.fulfil_lines(id, &lines.lines);
+        self.revised += u64::from(expected.is_ok());
+        self.same("fulfil_lines", answer.map(left), expected)
+    }
+
+    fn amend(&mut self, id: &str, change: &Change) -> Result<(), String> {
+        let lines = self.changed(id, change, Part::ordered);
+        let answer = match self.handles(&lines) {
+            Some(handles) => self.engine.amend(id, &handles),
+            None => self.engine.amend(id, &lines.lines),
+        };
+        let version = |plain: &Sequential| plain.orders.get(id).map(|order| order.version);
+        let before = version(&self.plain);
+        let expected = self.plain.amend(id, &lines.lines);
+        // To amend an order to what it is already is no change.
+        self.revised += u64::from(version(&self.plain) != before);
+        self.same("amend", answer.map(left), expected)
+    }
+
+    /// The lines of a change in part; `of` a line there are so many that it can be about.
+    fn changed(&self, id: &str, change: &Change, of: impl Fn(&Part) -> u32) -> Lines {
+        let (units, by_handle) = match change {
+            Change::These(lines) => return lines.clone(),
+            Change::Near(units, by_handle) => (units, *by_handle),
+        };
+        let order = self.plain.orders.get(id);
+        let part = |sku: &str| {
+            let row = self.plain.rows.iter().position(|row| row.name == sku)?;
+            order?.lines.get(&row).copied()
+        };
+        let lines = SKUS.into_iter().zip(units).map(|(sku, units)| {
+            let part = part(sku).unwrap_or_default();
+            let quantity = match units {
+                Units::LeftOut => 0,
+                Units::One => part.ordered().min(1),
+                Units::All(more) => of(&part).saturating_add_signed(*more),
+                Units::Settled => part.ordered() - part.open,
+            };
+            (sku, quantity)
+        });
+        Lines { lines: lines.filter(|line| line.1 > 0).collect(), by_handle }
     }
 
     fn create(&mut self, id: &str, lines: &Lines) -> Result<(), String> {
@@ -268,10 +333,9 @@ impl<'a> Pair<'a> {
         equal("sku_name", self.engine.sku_name(row.sku).map(|name| name.to_string()), Some(row.name.clone()))?;
         equal("stock", self.engine.stock(row.sku), Ok(row.stock))?;
         let number = self.plain.rows.iter().position(|it| it.sku == row.sku).unwrap();
-        let units_in = |states: &[State]| {
-            let orders = self.plain.orders.values().filter(|order| states.contains(&order.state));
-            orders.filter_map(|order| order.lines.get(&number)).map(|q| u64::from(*q)).sum()
-        };
+        let orders = || self.plain.orders.values();
+        let held = orders().filter(|order| order.state.holds()).filter_map(|order| order.lines.get(&number));
+        let shipped = orders().filter_map(|order| order.lines.get(&number));
         let balance = self.engine.balance(&row.name).map_err(|unknown| unknown.to_string())?;
         equal("name in the books", &*balance.sku, &row.name)?;
         equal(
@@ -280,17 +344,20 @@ impl<'a> Pair<'a> {
             [
                 row.received,
                 row.stock.available,
-                units_in(&[State::InventoryReserved, State::Paid]),
-                units_in(&[State::Fulfilled]),
+                held.map(|part| u64::from(part.open)).sum(),
+                shipped.map(|part| u64::from(part.fulfilled)).sum(),
             ],
         )
     }
 
     fn compare_order(&self, order: &Order) -> Result<(), String> {
         let plain = &self.plain.orders[&order.id];
-        let line = |(row, &quantity): (&usize, &u32)| Line { sku: self.plain.rows[*row].sku, quantity };
-        let ordered = order.lines.iter().map(|line| Line { sku: line.sku, quantity: line.ordered });
-        equal("lines", ordered.collect::<Vec<_>>(), plain.lines.iter().map(line).collect())?;
+        let lines = order.lines.iter().map(|it| (it.sku, [it.ordered, it.open, it.fulfilled, it.cancelled]));
+        let expected = plain
+            .lines
+            .iter()
+            .map(|(row, it)| (self.plain.rows[*row].sku, [it.ordered(), it.open, it.fulfilled, it.cancelled]));
+        equal("ordered, open, fulfilled, cancelled", lines.collect::<Vec<_>>(), expected.collect())?;
         equal(
             "state, version, reason, deadline",
             (order.state, order.version, order.cancelled, order.deadline_ms),
@@ -317,7 +384,8 @@ impl<'a> Pair<'a> {
         let count = |state| orders().filter(|order| order.state == state).count() as u64;
         equal("orders counted", by_state, State::ALL.map(count))?;
         let expired = orders().filter(|order| order.cancelled == Some(CancelReason::Expired)).count() as u64;
-        equal("expired, revived", (stats.expired, stats.revived), (expired + self.revived, self.revived))
+        equal("expired, revived", (stats.expired, stats.revived), (expired + self.revived, self.revived))?;
+        equal("revised", stats.revised, self.revised)
     }
 }
 
@@ -326,6 +394,15 @@ fn cancelled(released: Option<(State, Vec<Line>)>, known: bool) -> Cancelled {
         Some((from, lines)) => Cancelled::Released { from, lines },
         None if known => Cancelled::Already,
         None => Cancelled::Unknown,
+    }
+}
+
+/// An order ends when nothing of it is open, and only then.
+fn left(revised: Revised) -> Left {
+    match (revised.open, revised.closed) {
+        (0, Some(state)) => Left::Ended(state),
+        (units @ 1.., None) => Left::Open { units },
+        odd => panic!("open, and ended: {odd:?}"),
     }
 }
 
@@ -340,7 +417,8 @@ fn equal<T: Debug + PartialEq>(what: &str, found: T, expected: T) -> Result<(), 
 fn kind(verb: &str, answer: &impl Debug) -> String {
     let answer = format!("{answer:?}");
     let names = answer.split(" {").next().unwrap_or_default();
-    let names = names.split(['(', ')']).filter(|name| !name.is_empty() && *name != "Invalid");
+    let is_data = |name: &str| name.is_empty() || name == "Invalid" || name.parse::<u64>().is_ok();
+    let names = names.split(['(', ')']).filter(|name| !is_data(name));
     let mut words = vec![verb];
     words.extend(names);
     words.dedup();

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stockade::State::{self, Cancelled, Created, Fulfilled, InventoryReserved, Paid};
 use stockade::{
-    AddSkuError, AdvanceError, Advanced, CancelError, CancelReason, CreateError, ExtendError, Extended, Invalid, Line,
-    MAX_UNITS, PaidLate, PayAgainError, ReserveError, RestockError, SetAvailableError, Shortage, Shortages, Sku, Stock,
-    TransitionError, UnknownSku, VoidError, WriteOffError,
+    AddSkuError, AdvanceError, Advanced, AmendError, CancelError, CancelLinesError, CancelReason, CreateError,
+    ExtendError, Extended, FulfilLinesError, Invalid, Line, MAX_UNITS, PaidLate, PayAgainError, ReserveError,
+    RestockError, SetAvailableError, Shortage, Shortages, Sku, Stock, TransitionError, UnknownSku, VoidError,
+    WriteOffError,
 };
 
 /// One row. `received` is everything ever put in, less write-offs.
@@ -23,12 +24,43 @@ pub struct Row {
     pub received: u64,
 }
 
-/// One order. Its lines go by the number of the row, so they are in the order in which the SKUs were added.
+/// What is asked for, summed. Lines go by the number of the row, so they are in the order in which the SKUs were added.
+type Wanted = BTreeMap<usize, u32>;
+
+/// What became of the lines of an order.
+pub type Parts = BTreeMap<usize, Part>;
+
+/// What became of one line.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Part {
+    pub open: u32,
+    pub fulfilled: u32,
+    pub cancelled: u32,
+}
+
+impl Part {
+    pub fn ordered(&self) -> u32 {
+        self.open + self.fulfilled + self.cancelled
+    }
+}
+
+/// What a change in part leaves of an order.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Left {
+    Open { units: u64 },
+    Ended(State),
+}
+
+/// One order.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Order {
     pub state: State,
     pub version: u64,
-    pub lines: BTreeMap<usize, u32>,
+    /// What it was made with, and what a repeated request is compared with, whatever became of it.
+    made_with: Wanted,
+    pub lines: Parts,
+    /// What it had open when its hold expired: a payment that comes late takes that again.
+    lapsed: Parts,
     pub cancelled: Option<CancelReason>,
     /// When its hold ends. Only in INVENTORY_RESERVED.
     pub deadline_ms: Option<u64>,
@@ -40,6 +72,28 @@ impl Order {
     fn has_expired(&self) -> bool {
         self.cancelled == Some(CancelReason::Expired)
     }
+
+    /// Its lines, after all that is open has been fulfilled.
+    fn all_fulfilled(&self) -> Parts {
+        let settled = |part: &Part| Part { open: 0, fulfilled: part.fulfilled + part.open, ..*part };
+        self.lines.iter().map(|(row, part)| (*row, settled(part))).collect()
+    }
+
+    /// Its lines, after all that is open has been cancelled.
+    fn all_cancelled(&self) -> Parts {
+        let settled = |part: &Part| Part { open: 0, cancelled: part.cancelled + part.open, ..*part };
+        self.lines.iter().map(|(row, part)| (*row, settled(part))).collect()
+    }
+}
+
+/// Units of a row that are not in it, because of an order with these lines in this state.
+fn away(state: State, lines: &Parts, row: usize) -> u64 {
+    let part = lines.get(&row).filter(|_| state != Created);
+    part.map_or(0, |part| u64::from(part.open) + u64::from(part.fulfilled))
+}
+
+fn open(lines: &Parts) -> Wanted {
+    lines.iter().filter(|(_, part)| part.open > 0).map(|(row, part)| (*row, part.open)).collect()
 }
 
 /// The deadline of what never ends: two milliseconds before the end of time.
@@ -54,10 +108,6 @@ pub struct Sequential {
     now_ms: u64,
     /// Orders that have expired, by their deadlines, until `expire_due` tells them or they are paid for late.
     untold: BTreeSet<(u64, String)>,
-}
-
-fn holds(state: State) -> bool {
-    state == InventoryReserved || state == Paid
 }
 
 fn check_ttl(ttl_ms: u64) -> Result<(), Invalid> {
@@ -147,7 +197,7 @@ impl Sequential {
         }
         self.in_stock(&lines).map_err(|short| ReserveError::Insufficient { short })?;
         self.insert(id, lines);
-        self.go(id, InventoryReserved);
+        self.step(id, InventoryReserved);
         Ok(true)
     }
 
@@ -202,13 +252,14 @@ impl Sequential {
     pub fn pay_or_reserve_again(&mut self, id: &str) -> Result<PaidLate, PayAgainError> {
         let order = self.orders.get(id).ok_or(PayAgainError::UnknownOrder)?;
         match order.state {
-            InventoryReserved => Ok(PaidLate::InTime { version: self.go(id, Paid) }),
+            InventoryReserved => Ok(PaidLate::InTime { version: self.step(id, Paid) }),
             state @ (Paid | Fulfilled) => Ok(PaidLate::Already { state }),
             Cancelled if order.has_expired() => {
-                self.in_stock(&order.lines).map_err(|short| PayAgainError::Insufficient { short })?;
+                self.in_stock(&open(&order.lapsed)).map_err(|short| PayAgainError::Insufficient { short })?;
+                let lines = std::mem::take(&mut self.order(id).lapsed);
                 self.order(id).cancelled = None;
                 self.untold.retain(|(_, untold)| untold != id);
-                Ok(PaidLate::Again { version: self.go(id, Paid) })
+                Ok(PaidLate::Again { version: self.go(id, Paid, lines) })
             }
             actual => Err(PayAgainError::InvalidState { actual }),
         }
@@ -226,9 +277,89 @@ impl Sequential {
         let mut dead: Vec<_> = self.orders.iter().filter_map(deadline).collect();
         dead.retain(|(deadline_ms, _)| *deadline_ms <= self.now_ms);
         for (_, id) in &dead {
+            self.order(id).lapsed = self.orders[id].lines.clone();
             let _ = self.close(id, CancelReason::Expired);
         }
         self.untold.extend(dead);
+    }
+
+    // Changes in part.
+
+    /// `Invalid` comes first, then what the order says, then a SKU that is not there; the first line, by row, that has too
+    /// little open.
+    pub fn cancel_lines(&mut self, id: &str, lines: &[(&str, u32)]) -> Result<Left, CancelLinesError> {
+        let (mut parts, wanted) = self.to_revise(id, lines, &[InventoryReserved, Paid]).map_err(cancels_nothing)?;
+        for (&row, &wanted) in &wanted {
+            let open = parts.get(&row).map_or(0, |part| part.open);
+            match parts.get_mut(&row) {
+                Some(part) if open >= wanted => (part.open, part.cancelled) = (open - wanted, part.cancelled + wanted),
+                _ => return Err(CancelLinesError::TooMuch { sku: self.name(row), wanted, open }),
+            }
+        }
+        Ok(self.revise(id, parts))
+    }
+
+    pub fn fulfil_lines(&mut self, id: &str, lines: &[(&str, u32)]) -> Result<Left, FulfilLinesError> {
+        let (mut parts, wanted) = self.to_revise(id, lines, &[Paid]).map_err(fulfils_nothing)?;
+        for (&row, &wanted) in &wanted {
+            let open = parts.get(&row).map_or(0, |part| part.open);
+            match parts.get_mut(&row) {
+                Some(part) if open >= wanted => (part.open, part.fulfilled) = (open - wanted, part.fulfilled + wanted),
+                _ => return Err(FulfilLinesError::TooMuch { sku: self.name(row), wanted, open }),
+            }
+        }
+        Ok(self.revise(id, parts))
+    }
+
+    pub fn amend(&mut self, id: &str, lines: &[(&str, u32)]) -> Result<Left, AmendError> {
+        let (before, wanted) = self.to_revise(id, lines, &[InventoryReserved, Paid])?;
+        let (mut after, mut more) = (Parts::new(), Wanted::new());
+        for row in 0..self.rows.len() {
+            let part = before.get(&row).copied().unwrap_or_default();
+            let (settled, wanted) = (part.fulfilled + part.cancelled, wanted.get(&row).copied().unwrap_or(0));
+            if wanted < settled {
+                return Err(AmendError::TooFew { sku: self.name(row), wanted, settled });
+            }
+            if wanted > 0 {
+                after.insert(row, Part { open: wanted - settled, ..part });
+            }
+            if wanted > part.ordered() {
+                more.insert(row, wanted - part.ordered());
+            }
+        }
+        self.in_stock(&more).map_err(|short| AmendError::Insufficient { short })?;
+        Ok(self.revise(id, after))
+    }
+
+    /// What there is to change, and the lines that are asked for, if the order can be changed in part.
+    fn to_revise(&self, id: &str, lines: &[(&str, u32)], may: &[State]) -> Result<(Parts, Wanted), AmendError> {
+        let wanted = self.wanted(lines)?;
+        let order = self.orders.get(id).ok_or(AmendError::UnknownOrder)?;
+        if order.has_expired() {
+            return Err(AmendError::Expired);
+        }
+        if !may.contains(&order.state) {
+            return Err(AmendError::InvalidState { actual: order.state });
+        }
+        Ok((order.lines.clone(), wanted?))
+    }
+
+    /// The order has these lines from now on, and ends if none of them has anything open.
+    fn revise(&mut self, id: &str, lines: Parts) -> Left {
+        let units = open(&lines).values().map(|open| u64::from(*open)).sum();
+        let order = self.order(id);
+        let state = match units {
+            0 if lines.values().any(|part| part.fulfilled > 0) => Fulfilled,
+            0 => Cancelled,
+            _ => order.state,
+        };
+        if state == Cancelled {
+            order.cancelled = Some(CancelReason::Cancelled);
+        }
+        if order.lines != lines {
+            self.go(id, state, lines);
+        }
+        if state == Fulfilled || state == Cancelled { Left::Ended(state) } else { Left::Open { units } }
     }
 
     // Ends and steps.
@@ -240,8 +371,8 @@ impl Sequential {
 
     /// As `cancel`, but an id not seen before is CANCELLED from now on.
     pub fn void(&mut self, id: &str) -> Result<Option<(State, Vec<Line>)>, VoidError> {
-        if self.insert(id, BTreeMap::new()) {
-            self.go(id, Cancelled);
+        if self.insert(id, Wanted::new()) {
+            self.step(id, Cancelled);
             self.order(id).cancelled = Some(CancelReason::Voided);
             return Ok(None);
         }
@@ -256,7 +387,7 @@ impl Sequential {
     pub fn pay(&mut self, id: &str) -> Result<Advanced, AdvanceError> {
         let order = self.orders.get(id).ok_or(AdvanceError::UnknownOrder)?;
         match order.state {
-            InventoryReserved => Ok(Advanced::Done { version: self.go(id, Paid) }),
+            InventoryReserved => Ok(Advanced::Done { version: self.step(id, Paid) }),
             state @ (Paid | Fulfilled) => Ok(Advanced::Already { state }),
             Cancelled if order.has_expired() => Err(AdvanceError::Expired),
             actual @ (Created | Cancelled) => Err(AdvanceError::InvalidState { actual }),
@@ -266,7 +397,7 @@ impl Sequential {
     pub fn fulfil(&mut self, id: &str) -> Result<Advanced, AdvanceError> {
         let order = self.orders.get(id).ok_or(AdvanceError::UnknownOrder)?;
         match order.state {
-            Paid => Ok(Advanced::Done { version: self.go(id, Fulfilled) }),
+            Paid => Ok(Advanced::Done { version: self.step(id, Fulfilled) }),
             Fulfilled => Ok(Advanced::Already { state: Fulfilled }),
             Cancelled if order.has_expired() => Err(AdvanceError::Expired),
             actual => Err(AdvanceError::InvalidState { actual }),
@@ -288,47 +419,55 @@ impl Sequential {
             return Err(TransitionError::InvalidState { expected: from, actual: order.state });
         }
         if to == InventoryReserved {
-            self.in_stock(&order.lines).map_err(|short| TransitionError::Insufficient { short })?;
+            self.in_stock(&order.made_with).map_err(|short| TransitionError::Insufficient { short })?;
         }
         if to == Cancelled {
+            if order.lines.values().any(|part| part.fulfilled > 0) {
+                return Err(TransitionError::PartlyFulfilled);
+            }
             self.order(id).cancelled = Some(CancelReason::Cancelled);
         }
-        Ok(self.go(id, to))
+        Ok(self.step(id, to))
     }
 
-    /// The lines, summed, by row. Refusals in this order: invalid whatever the stock; then what a known id says; then
-    /// a SKU that is not there.
-    fn lines(&self, id: &str, lines: &[(&str, u32)]) -> Result<BTreeMap<usize, u32>, ReserveError> {
+    /// The lines of an order that is to be. Refusals in this order: invalid whatever the stock; then what a known id says;
+    /// then a SKU that is not there.
+    fn lines(&self, id: &str, lines: &[(&str, u32)]) -> Result<Wanted, ReserveError> {
+        let wanted = self.wanted(lines)?;
+        if let Some(order) = self.orders.get(id) {
+            if order.state == Cancelled {
+                return Err(ReserveError::Closed { state: Cancelled });
+            }
+            if wanted.as_ref() != Ok(&order.made_with) {
+                return Err(ReserveError::LinesDiffer);
+            }
+        }
+        Ok(wanted?)
+    }
+
+    /// The lines, summed, by row, unless one names a SKU that is not there.
+    fn wanted(&self, lines: &[(&str, u32)]) -> Result<Result<Wanted, UnknownSku>, Invalid> {
         if lines.is_empty() {
-            return Err(Invalid::NoLines.into());
+            return Err(Invalid::NoLines);
         }
         if let Some(&(sku, _)) = lines.iter().find(|(_, quantity)| *quantity == 0) {
-            return Err(Invalid::ZeroQuantity { sku: sku.into() }.into());
+            return Err(Invalid::ZeroQuantity { sku: sku.into() });
         }
-        let mut wanted = BTreeMap::new();
-        let mut unknown = None;
+        let mut wanted = Ok(Wanted::new());
         for &(sku, _) in lines {
             let same = lines.iter().filter(|line| line.0 == sku);
             let sum: u64 = same.map(|line| u64::from(line.1)).sum();
             let too_many = |_| Invalid::QuantityOverflow { sku: sku.into() };
             let sum = u32::try_from(sum).map_err(too_many)?;
-            match self.number(sku) {
-                Ok(row) => _ = wanted.insert(row, sum),
-                Err(not_there) => unknown = unknown.or(Some(not_there)),
-            }
+            wanted = wanted.and_then(|mut wanted| {
+                wanted.insert(self.number(sku)?, sum);
+                Ok(wanted)
+            });
         }
-        if let Some(order) = self.orders.get(id) {
-            if order.state == Cancelled {
-                return Err(ReserveError::Closed { state: Cancelled });
-            }
-            if unknown.is_some() || order.lines != wanted {
-                return Err(ReserveError::LinesDiffer);
-            }
-        }
-        unknown.map_or(Ok(wanted), |not_there| Err(not_there.into()))
+        Ok(wanted)
     }
 
-    fn in_stock(&self, lines: &BTreeMap<usize, u32>) -> Result<(), Shortages> {
+    fn in_stock(&self, lines: &Wanted) -> Result<(), Shortages> {
         let mut short = Vec::new();
         for (&row, &wanted) in lines {
             let Row { name, stock: Stock { available, .. }, .. } = &self.rows[row];
@@ -339,11 +478,18 @@ impl Sequential {
         if short.is_empty() { Ok(()) } else { Err(Shortages(short)) }
     }
 
+    fn name(&self, row: usize) -> Box<str> {
+        self.rows[row].name.as_str().into()
+    }
+
     /// CREATED at version 0, unless the id is known; whether it was not.
-    fn insert(&mut self, id: &str, lines: BTreeMap<usize, u32>) -> bool {
+    fn insert(&mut self, id: &str, made_with: Wanted) -> bool {
         let new = !self.orders.contains_key(id);
         if new {
-            let order = Order { state: Created, version: 0, lines, cancelled: None, deadline_ms: None, since_ms: 0 };
+            let part = |(row, open): (&usize, &u32)| (*row, Part { open: *open, ..Part::default() });
+            let (lines, lapsed) = (made_with.iter().map(part).collect(), Parts::new());
+            let (state, cancelled, deadline_ms) = (Created, None, None);
+            let order = Order { state, version: 0, made_with, lines, lapsed, cancelled, deadline_ms, since_ms: 0 };
             self.orders.insert(id.to_string(), order);
         }
         new
@@ -353,38 +499,78 @@ impl Sequential {
         self.orders.get_mut(id).expect("a known order")
     }
 
+    /// What was open is given back; an order of which some units have left is FULFILLED then.
     fn close(&mut self, id: &str, reason: CancelReason) -> Result<Option<(State, Vec<Line>)>, State> {
         let Some(order) = self.orders.get_mut(id) else {
             return Ok(None);
         };
         let from = order.state;
+        let open = if from == Created { Wanted::new() } else { open(&order.lines) };
         match from {
             Fulfilled => return Err(Fulfilled),
             Cancelled => return Ok(None),
-            Created | InventoryReserved | Paid => order.cancelled = Some(reason),
-        }
-        let line = |(&row, &quantity): (&usize, &u32)| Line { sku: self.rows[row].sku, quantity };
-        let held = if holds(from) { order.lines.iter().map(line).collect() } else { vec![] };
-        self.go(id, Cancelled);
-        Ok(Some((from, held)))
-    }
-
-    /// The one place where an order changes its state, and rows with it.
-    fn go(&mut self, id: &str, to: State) -> u64 {
-        let order = self.orders.get_mut(id).expect("a known order");
-        for (&row, &quantity) in &order.lines {
-            let stock = &mut self.rows[row].stock;
-            if !holds(order.state) && holds(to) {
-                stock.available -= u64::from(quantity);
-                stock.version += 1;
-            } else if holds(order.state) && to == Cancelled {
-                stock.available += u64::from(quantity);
-                stock.version += 1;
+            _ if order.lines.values().any(|part| part.fulfilled > 0) => {
+                let lines = order.all_cancelled();
+                self.go(id, Fulfilled, lines);
+            }
+            _ => {
+                order.cancelled = Some(reason);
+                self.step(id, Cancelled);
             }
         }
-        order.state = to;
-        order.deadline_ms = None;
+        let line = |(&row, &quantity): (&usize, &u32)| Line { sku: self.rows[row].sku, quantity };
+        Ok(Some((from, open.iter().map(line).collect())))
+    }
+
+    /// The order moves on as a whole: what was open is still open, has left, or is given back.
+    fn step(&mut self, id: &str, to: State) -> u64 {
+        let order = &self.orders[id];
+        let lines = match to {
+            Fulfilled => order.all_fulfilled(),
+            Cancelled => order.all_cancelled(),
+            _ => order.lines.clone(),
+        };
+        self.go(id, to, lines)
+    }
+
+    /// The one place where an order changes, and rows with it: what orders have open or fulfilled is not in the row.
+    fn go(&mut self, id: &str, to: State, lines: Parts) -> u64 {
+        let order = self.orders.get_mut(id).expect("a known order");
+        for (number, row) in self.rows.iter_mut().enumerate() {
+            let (before, after) = (away(order.state, &order.lines, number), away(to, &lines, number));
+            if before != after {
+                row.stock.available = row.stock.available + before - after;
+                row.stock.version += 1;
+            }
+        }
+        if to != InventoryReserved {
+            order.deadline_ms = None;
+        }
+        (order.state, order.lines) = (to, lines);
         order.version += 1;
         order.version
+    }
+}
+
+/// The answers of `cancel_lines` and `fulfil_lines` that `amend` gives too, in their own words.
+fn cancels_nothing(refusal: AmendError) -> CancelLinesError {
+    match refusal {
+        AmendError::Invalid(why) => CancelLinesError::Invalid(why),
+        AmendError::UnknownOrder => CancelLinesError::UnknownOrder,
+        AmendError::Expired => CancelLinesError::Expired,
+        AmendError::InvalidState { actual } => CancelLinesError::InvalidState { actual },
+        AmendError::UnknownSku(which) => CancelLinesError::UnknownSku(which),
+        other => unreachable!("{other:?}"),
+    }
+}
+
+fn fulfils_nothing(refusal: AmendError) -> FulfilLinesError {
+    match refusal {
+        AmendError::Invalid(why) => FulfilLinesError::Invalid(why),
+        AmendError::UnknownOrder => FulfilLinesError::UnknownOrder,
+        AmendError::Expired => FulfilLinesError::Expired,
+        AmendError::InvalidState { actual } => FulfilLinesError::InvalidState { actual },
+        AmendError::UnknownSku(which) => FulfilLinesError::UnknownSku(which),
+        other => unreachable!("{other:?}"),
     }
 }

@@ -13,6 +13,27 @@ pub struct Lines {
     pub by_handle: bool,
 }
 
+/// How many units of a SKU a change in part names, by what the order has.
+#[derive(Clone, Copy, Debug)]
+pub enum Units {
+    /// None: the line is left out.
+    LeftOut,
+    /// One, if the order has the line.
+    One,
+    /// All that are open, or (to amend) all that are ordered, and so many more.
+    All(i32),
+    /// What must be left of the line, because it is fulfilled or cancelled.
+    Settled,
+}
+
+/// The lines of a change in part.
+#[derive(Clone, Debug)]
+pub enum Change {
+    These(Lines),
+    /// One for each of [`SKUS`].
+    Near([Units; 3], bool),
+}
+
 /// What happens to a hold, after which other verbs.
 #[derive(Clone, Copy, Debug)]
 pub enum Then {
@@ -47,6 +68,9 @@ pub enum Step {
     Extend(&'static str, u64),
     ExpireDue(usize),
     PayOrReserveAgain(&'static str),
+    CancelLines(&'static str, Change),
+    FulfilLines(&'static str, Change),
+    Amend(&'static str, Change),
     /// Looks at one row only.
     Stock(&'static str),
     /// Looks at one order only.
@@ -82,7 +106,7 @@ impl<R: FnMut(usize) -> usize> Choices<R> {
 
     pub fn step(&mut self) -> Step {
         let (sku, id) = (self.one_of(&SKUS), self.one_of(&IDS));
-        match self.roll(64) {
+        match self.roll(96) {
             0 | 1 => Step::AddSku(
                 if self.roll(4) == 0 { sku } else { "C" },
                 self.one_of(&[0, 1, 2, 3, 4, 5, MAX_UNITS, MAX_UNITS + 1, u64::MAX]),
@@ -126,8 +150,30 @@ impl<R: FnMut(usize) -> usize> Choices<R> {
             55 | 56 => Step::ExpireDue(self.one_of(&[0, 1, 1, 2, 9])),
             57..=59 => Step::PayOrReserveAgain(id),
             60 | 61 => Step::Stock(sku),
+            64..=71 => Step::CancelLines(id, self.settled(id)),
+            72..=80 => Step::FulfilLines(id, self.settled(id)),
+            81..=92 => Step::Amend(id, self.amended(id)),
             _ => Step::Order(id),
         }
+    }
+
+    /// What is cancelled or fulfilled: a part, or all that is open, now and then one more than that.
+    fn settled(&mut self, id: &str) -> Change {
+        use Units::{All, LeftOut, One};
+        self.change(id, [One, One, One, LeftOut, LeftOut, All(0), All(-1), All(1)])
+    }
+
+    /// Lines are kept, raised, lowered, dropped, added.
+    fn amended(&mut self, id: &str) -> Change {
+        use Units::{All, LeftOut, Settled};
+        self.change(id, [All(0), All(0), All(0), All(1), All(1), All(-1), Settled, LeftOut])
+    }
+
+    fn change(&mut self, id: &str, units: [Units; 8]) -> Change {
+        if self.roll(8) == 0 {
+            return Change::These(self.lines(id));
+        }
+        Change::Near(SKUS.map(|_| self.one_of(&units)), self.roll(3) == 0)
     }
 
     /// Mostly the lines this id always asks for, in one of several ways to write them.
