@@ -4,7 +4,7 @@
 //! `Already`; BadState is `Closed` or `InvalidState`; Conflict is `LinesDiffer`; Stale is `VersionConflict`. A cancel
 //! that meets an unknown id is `void`. `set(A,version,n)` counts units on hand, the engine's row only the free ones.
 //!
-//! `pay_or_retake` is `pay_or_reserve_again`, `expire` is `expire_due`, `@t` sets a `ManualClock`. A reserve of an id whose
+//! `cancel(O,[..])` and `fulfil(O,[..])` are `cancel_lines` and `fulfil_lines`. `pay_or_retake` is `pay_or_reserve_again`, `expire` is `expire_due`, `@t` sets a `ManualClock`. A reserve of an id whose
 //! hold is dead is `Closed`; renewing a dead hold is `extend`.
 //!
 //! "Partly" leaves out what needs a later verb, named here.
@@ -18,7 +18,7 @@
 //! | C07 | tested | |
 //! | C09 | tested | |
 //! | C10 | tested | |
-//! | C13 | partly | part fulfil, faults in the middle |
+//! | C13 | partly | faults in the middle |
 //! | C14 | tested | |
 //! | C15 | tested | |
 //! | C16 | tested | |
@@ -28,8 +28,8 @@
 //! | C23 | later | keyed restock |
 //! | C24 | tested | |
 //! | C25 | tested | |
-//! | C26 | partly | part cancel |
-//! | C30 | partly | part cancel |
+//! | C26 | tested | |
+//! | C30 | tested | |
 //! | C31 | tested | |
 //! | C32 | tested | |
 //! | C34 | tested | |
@@ -41,30 +41,30 @@
 //! | C42 | tested | |
 //! | C43 | tested | |
 //! | C44 | tested | |
-//! | C48 | later | amend |
+//! | C48 | tested | |
 //! | C49 | tested | |
 //! | C50 | tested | |
 //! | C51 | tested | |
 //! | C52 | partly | faults in the middle |
 //! | C53 | tested | |
 //! | C55 | tested | |
-//! | C56 | partly | part cancel |
+//! | C56 | tested | |
 //! | C57 | tested | |
 //! | C60 | tested | |
 //! | C62 | tested | |
 //! | C63 | partly | set by units on hand (InUse); a number of free units cannot go below what is held |
 //! | C64 | partly | set by units on hand (InUse) |
 //! | C66 | tested | |
-//! | C67 | partly | part cancel; the type has no negative quantities |
-//! | C70 | partly | part cancel |
+//! | C67 | tested | the type has no negative quantities |
+//! | C70 | tested | |
 //! | C71 | later | delist |
-//! | C73 | later | amend |
+//! | C73 | tested | |
 //! | C74 | tested | |
 //! | C76 | tested | |
 //! | C77 | tested | |
 //! | C78 | tested | |
-//! | C80 | partly | part fulfil |
-//! | C81 | partly | restock=false (cancel and `write_off` instead, in two steps) |
+//! | C80 | tested | |
+//! | C81 | tested | restock=false is no verb of this engine: cancel and `write_off` instead, in two steps |
 //! | C82 | later | wait |
 //! | C83 | later | wait |
 //! | C84 | later | wait |

@@ -1,7 +1,7 @@
 //! Class `all-or-nothing`: every line of an order or none, for every order, under contention.
 
 use crate::support::{Said::*, *};
-use stockade::{ReserveError, Shortage, State};
+use stockade::{ReserveError, Shortage, State, Stockade};
 
 #[test]
 fn c09_the_last_line_fails_and_nothing_stays_taken() {
@@ -94,20 +94,63 @@ fn c10_a_ring_of_three_rows_taken_and_given_back() {
     });
 }
 
-/// Part fulfil (`TooMuch`) and faults in the middle left for later: here a whole step that is refused.
+/// Faults in the middle left for later.
 #[test]
 fn c13_no_line_moves_without_the_order() {
     let engine = shop(&[("A", 1), ("B", 1)]);
+    let books = || (book(&engine, "A"), book(&engine, "B"), state(&engine, "O1").unwrap());
     assert_eq!(reserve(&engine, "O1", &[("A", 1), ("B", 1)]), New);
-    assert_eq!(fulfil(&engine, "O1"), InvalidState(State::InventoryReserved));
-    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((0, 1, 0), (0, 1, 0)));
+    assert_eq!(fulfil_part(&engine, "O1", &[("A", 1), ("B", 1)]), InvalidState(State::InventoryReserved));
+    assert_eq!(books(), ((0, 1, 0), (0, 1, 0), State::InventoryReserved));
     assert_eq!(pay(&engine, "O1"), Done);
-    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((0, 1, 0), (0, 1, 0)));
-    assert_eq!(state(&engine, "O1"), Some(State::Paid));
-    assert_eq!(fulfil(&engine, "O1"), Done);
-    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((0, 0, 1), (0, 0, 1)));
-    assert_eq!(state(&engine, "O1"), Some(State::Fulfilled));
+    let order = engine.order("O1");
+    assert_eq!(fulfil_part(&engine, "O1", &[("A", 1), ("B", 2)]), too_much("B", 1));
+    assert_eq!((books(), engine.order("O1")), (((0, 1, 0), (0, 1, 0), State::Paid), order));
+    assert_eq!(fulfil_part(&engine, "O1", &[("A", 1), ("B", 1)]), Ended(State::Fulfilled));
+    assert_eq!(books(), ((0, 0, 1), (0, 0, 1), State::Fulfilled));
     settled(&engine);
+}
+
+/// The same of every change in part, and of every line that stands in its way.
+#[test]
+fn c13_one_line_that_cannot_change_keeps_the_others_from_changing() {
+    const ROWS: [(&str, u64); 3] = [("A", 9), ("B", 9), ("C", 9)];
+    type Verb = fn(&Stockade, &str, &[(&str, u32)]) -> Said;
+    let verbs: [(Verb, u32); 3] = [(cancel_part, 1), (fulfil_part, 1), (amend, 5)];
+    for (verb, usual) in verbs {
+        for fails in ["A", "B", "C"] {
+            let engine = shop(&ROWS);
+            assert_eq!(reserve(&engine, "O1", &ROWS.map(|(sku, _)| (sku, 4))), New);
+            assert_eq!(pay(&engine, "O1"), Done);
+            let before = (engine.order("O1"), engine.rows().collect::<Vec<_>>());
+            let lines = ROWS.map(|(sku, _)| (sku, if sku == fails { 10 } else { usual }));
+            let said = verb(&engine, "O1", &lines);
+            assert!(said == too_much(fails, 4) || said == short(&[fails]), "{said:?}");
+            assert_eq!(before, (engine.order("O1"), engine.rows().collect()));
+            settled(&engine);
+        }
+    }
+}
+
+/// Two orders that grow and shrink across the same rows in opposite directions, each line of them with units of its own.
+#[test]
+fn c13_changes_of_several_lines_cross_and_neither_fails() {
+    within(30, || {
+        let engine = shop(&[("A", 8), ("B", 8)]);
+        for id in ["O1", "O2"] {
+            assert_eq!(reserve(&engine, id, &[("A", 1), ("B", 3)]), New);
+        }
+        together(2, |i| {
+            let id = ["O1", "O2"][i];
+            for n in 0..200 {
+                let (a, b) = if (n + i) % 2 == 0 { (4, 1) } else { (1, 4) };
+                assert_eq!(amend(&engine, id, &[("A", a), ("B", b)]), Left(5));
+            }
+        });
+        let held = (book(&engine, "A").1, book(&engine, "B").1);
+        assert_eq!(held, (5, 5), "one has gone one way, the other the other");
+        settled(&engine);
+    });
 }
 
 #[test]

@@ -109,26 +109,87 @@ fn c25_of_several_lines_each_in_its_own_amount() {
     }
 }
 
-/// Part cancel left for later: the whole cancel alone gives back what the order holds.
 #[test]
-fn c26_a_cancel_after_payment_never_ends_above_the_starting_stock() {
-    let engine = shop(&[("A", 100)]);
-    assert_eq!((reserve(&engine, "O1", &[("A", 6)]), pay(&engine, "O1")), (New, Done));
-    assert_eq!(book(&engine, "A"), (94, 6, 0));
-    assert_eq!(cancel(&engine, "O1"), Released(State::Paid, 6));
-    assert_eq!(cancel(&engine, "O1"), Already);
-    assert_eq!(book(&engine, "A"), (100, 0, 0));
-    assert_eq!(state(&engine, "O1"), Some(State::Cancelled));
-    settled(&engine);
+fn c26_part_cancel_then_whole_cancel() {
+    for paid in [true, false] {
+        let engine = shop(&[("A", 100)]);
+        assert_eq!(reserve(&engine, "O1", &[("A", 6)]), New);
+        let from = if paid { State::Paid } else { State::InventoryReserved };
+        if paid {
+            assert_eq!(pay(&engine, "O1"), Done);
+        }
+        assert_eq!(cancel_part(&engine, "O1", &[("A", 4)]), Left(2));
+        assert_eq!((book(&engine, "A"), state(&engine, "O1")), ((98, 2, 0), Some(from)));
+        assert_eq!(cancel(&engine, "O1"), Released(from, 2));
+        assert_eq!((book(&engine, "A"), state(&engine, "O1")), ((100, 0, 0), Some(State::Cancelled)));
+        assert_eq!(parts(&engine, "O1"), [("A".to_string(), [6, 0, 0, 6])]);
+        assert_eq!(cancel(&engine, "O1"), Already);
+        assert_eq!(cancel_part(&engine, "O1", &[("A", 1)]), InvalidState(State::Cancelled));
+        assert_eq!((book(&engine, "A"), engine.stock("A").unwrap().version), ((100, 0, 0), 3));
+        settled(&engine);
+    }
 }
 
-/// Part cancel left for later.
+/// However many cancel parts, and the whole at the same time: never more comes back than was taken.
+#[test]
+fn c26_parts_cancelled_by_many_at_once() {
+    for round in 0..ROUNDS / 3 {
+        let engine = shop(&[("A", 100), ("B", 100)]);
+        assert_eq!(reserve(&engine, "O1", &[("A", 5), ("B", 5)]), New);
+        let whole = round % 2;
+        let said = together(8, |i| match i {
+            0 if whole == 1 => cancel(&engine, "O1"),
+            _ => cancel_part(&engine, "O1", &[("A", 1), ("B", 1)]),
+        });
+        let parted = said.iter().filter(|said| matches!(said, Left(_) | Ended(State::Cancelled))).count() as u64;
+        let released: u64 = said.iter().map(|said| if let Released(_, units) = said { *units } else { 0 }).sum();
+        assert_eq!(2 * parted + released, 10, "{said:?}");
+        let too_late = said.iter().filter(|said| matches!(said, InvalidState(State::Cancelled) | Already)).count();
+        assert!(parted as usize + too_late + usize::from(released > 0) == 8, "{said:?}");
+        let order = engine.order("O1").unwrap();
+        assert_eq!((order.state, order.version), (State::Cancelled, 1 + parted + u64::from(released > 0)));
+        assert_eq!((book(&engine, "A"), book(&engine, "B")), ((100, 0, 0), (100, 0, 0)));
+        settled(&engine);
+    }
+}
+
 #[test]
 fn c30_pack_and_parts_come_back_together() {
     let engine = shop(&[("P", 4), ("I", 24)]);
     assert_eq!(reserve(&engine, "O1", &[("P", 2), ("I", 12)]), New);
     assert_eq!((book(&engine, "P"), book(&engine, "I")), ((2, 2, 0), (12, 12, 0)));
-    assert_eq!(cancel(&engine, "O1"), Released(State::InventoryReserved, 14));
+    assert_eq!(cancel_part(&engine, "O1", &[("P", 1), ("I", 6)]), Left(7));
+    assert_eq!((book(&engine, "P"), book(&engine, "I")), ((3, 1, 0), (18, 6, 0)));
+    assert_eq!(cancel(&engine, "O1"), Released(State::InventoryReserved, 7));
     assert_eq!((book(&engine, "P"), book(&engine, "I")), ((4, 0, 0), (24, 0, 0)));
+    settled(&engine);
+}
+
+/// Whatever is done to them, nobody ever sees an order with a pack and not its six parts.
+#[test]
+fn c30_no_reader_sees_a_pack_without_its_parts() {
+    let engine = shop(&[("P", 50), ("I", 300)]);
+    assert_eq!(reserve(&engine, "O1", &[("P", 40), ("I", 240)]), New);
+    let look = || {
+        let order = engine.order("O1").unwrap();
+        let [pack, parts] = order.lines[..] else { panic!("{order:?}") };
+        assert_eq!((parts.open, parts.cancelled), (6 * pack.open, 6 * pack.cancelled), "{order:?}");
+        assert_eq!(pack.ordered, pack.open + pack.fulfilled + pack.cancelled, "{order:?}");
+    };
+    let said = watched(look, || {
+        together(4, |i| {
+            let once = |n: u32| match (i + n as usize) % 4 {
+                0 => amend(&engine, "O1", &[("P", 50), ("I", 300)]),
+                1 => amend(&engine, "O1", &[("P", 45), ("I", 270)]),
+                _ => cancel_part(&engine, "O1", &[("P", 1), ("I", 6)]),
+            };
+            (0..20).map(once).collect::<Vec<_>>()
+        })
+        .concat()
+    });
+    let left = |said: &Said| matches!(said, Left(_) | TooFew(..) | Ended(State::Cancelled));
+    assert!(said.iter().all(|said| left(said) || *said == InvalidState(State::Cancelled)), "{said:?}");
+    let _ = engine.cancel("O1").unwrap();
+    assert_eq!((book(&engine, "P"), book(&engine, "I")), ((50, 0, 0), (300, 0, 0)));
     settled(&engine);
 }

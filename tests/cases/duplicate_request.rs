@@ -104,6 +104,37 @@ fn c18_same_id_different_content() {
     settled(&engine);
 }
 
+/// What an order was changed to since does not make the first request another one.
+#[test]
+fn c18_the_request_is_compared_with_the_first_whatever_became_of_the_order() {
+    let engine = shop(&[("A", 10), ("B", 10)]);
+    let first = engine.reserve("O1", &[("A", 2)]).unwrap().reservation();
+    assert_eq!(amend(&engine, "O1", &[("A", 3), ("B", 1)]), Left(4));
+    assert_eq!(engine.reserve("O1", &[("A", 2)]), Ok(Reserved::Replayed(first)));
+    assert_eq!(reserve(&engine, "O1", &[("A", 3), ("B", 1)]), LinesDiffer);
+    assert_eq!((cancel_part(&engine, "O1", &[("A", 3)]), pay(&engine, "O1")), (Left(1), Done));
+    assert_eq!(engine.reserve("O1", &[("A", 2)]), Ok(Reserved::Replayed(first)));
+    assert_eq!(engine.create("O1", &[("A", 2)]), Ok(Created::Replayed { state: State::Paid }));
+    assert_eq!(fulfil_part(&engine, "O1", &[("B", 1)]), Ended(State::Fulfilled));
+    assert_eq!(engine.reserve("O1", &[("A", 2)]), Ok(Reserved::Replayed(first)));
+    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((10, 0, 0), (9, 0, 1)));
+    settled(&engine);
+}
+
+/// An amend says where the order is to be, so a repeated one has no second effect, nor have twins in flight.
+#[test]
+fn c16_twins_of_an_amend() {
+    for _ in 0..ROUNDS / 4 {
+        let engine = shop(&[("A", 10), ("B", 1)]);
+        assert_eq!(reserve(&engine, "O1", &[("A", 6)]), New);
+        let said = together(4, |_| amend(&engine, "O1", &[("A", 9), ("B", 1)]));
+        assert!(said.iter().all(|said| *said == Left(10)), "{said:?}");
+        assert_eq!((book(&engine, "A"), book(&engine, "B")), ((1, 9, 0), (0, 1, 0)));
+        assert_eq!((engine.order("O1").unwrap().version, engine.stock("A").unwrap().version), (2, 2));
+        settled(&engine);
+    }
+}
+
 #[test]
 fn c18_same_id_different_content_at_once() {
     for _ in 0..ROUNDS {

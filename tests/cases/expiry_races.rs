@@ -338,3 +338,34 @@ fn c44_a_hold_that_ends_while_it_is_taken_is_told_once() {
         settled(&engine);
     }
 }
+
+/// An order that grows while its deadline comes: in time or not, no unit of it stands in anybody's way afterwards.
+#[test]
+fn c48_a_change_in_part_meets_the_deadline() {
+    let mut in_time = 0;
+    for round in 0..ROUNDS {
+        let (engine, clock) = timed_shop(&[("A", 2), ("B", 1)]);
+        assert_eq!(reserve_for(&engine, "O1", &[("A", 1)], 10), New);
+        at(&clock, 9);
+        let (changed, second) = both(
+            || match round % 2 {
+                0 => amend(&engine, "O1", &[("A", 2), ("B", 1)]),
+                _ => cancel_part(&engine, "O1", &[("A", 1)]),
+            },
+            || {
+                at(&clock, 10);
+                reserve(&engine, "O2", &[("A", 2), ("B", 1)])
+            },
+        );
+        assert_eq!(second, New, "beside {changed:?}");
+        let (is_amended, is_cancelled) = (changed == Left(3), changed == Ended(State::Cancelled));
+        assert!(is_amended || is_cancelled || changed == Expired, "{changed:?}");
+        in_time += usize::from(changed != Expired);
+        let expected = if is_cancelled { CancelReason::Cancelled } else { CancelReason::Expired };
+        assert_eq!(reason(&engine, "O1"), Some(expected));
+        assert_eq!(expire(&engine).len(), usize::from(!is_cancelled), "told once, if it has expired");
+        assert_eq!((book(&engine, "A"), book(&engine, "B")), ((0, 2, 0), (0, 1, 0)));
+        settled(&engine);
+    }
+    println!("changed in time in {in_time} of {ROUNDS} rounds");
+}

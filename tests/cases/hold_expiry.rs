@@ -1,5 +1,5 @@
 //! Class `hold-expiry`: the clock, the sweeper, the payer and the retry. What they do at the same moment is in
-//! `expiry_races`. C48 needs amend and is left for later.
+//! `expiry_races`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -168,6 +168,65 @@ fn c44_several_sweepers_release_each_hold_once() {
 }
 
 #[test]
+fn c48_a_failed_change_does_not_reset_the_timer() {
+    let (engine, clock) = timed_shop(&[("A", 1)]);
+    assert_eq!(reserve_for(&engine, "O1", &[("A", 1)], 10), New);
+    let order = engine.order("O1");
+    for second in 1..10 {
+        at(&clock, second);
+        assert_eq!(amend(&engine, "O1", &[("A", 2)]), short(&["A"]));
+        assert_eq!((engine.order("O1"), deadline(&engine, "O1")), (order.clone(), Some(10)));
+    }
+    at(&clock, 10);
+    assert_eq!(free(&engine, "A"), 1);
+    assert!(is_expired(&engine.order("O1").unwrap()));
+    assert_eq!(amend(&engine, "O1", &[("A", 2)]), Expired);
+    settled(&engine);
+}
+
+/// Nor does a change that succeeds, in whichever direction; and the units that came to the hold die with it.
+#[test]
+fn c48_no_change_in_part_moves_the_deadline() {
+    let (engine, clock) = timed_shop(&[("A", 5), ("B", 5)]);
+    assert_eq!(reserve_for(&engine, "O1", &[("A", 1)], 10), New);
+    for second in 1..10 {
+        at(&clock, second);
+        let units = 2 + second % 2;
+        assert_eq!(amend(&engine, "O1", &[("A", units as u32), ("B", 3)]), Left(units + 3));
+        assert_eq!(amend(&engine, "O1", &[("A", units as u32), ("B", 3)]), Left(units + 3));
+        assert_eq!(amend(&engine, "O1", &[("A", 6)]), short(&["A"]));
+        assert_eq!(fulfil_part(&engine, "O1", &[("B", 1)]), InvalidState(State::InventoryReserved));
+        assert_eq!(deadline(&engine, "O1"), Some(10));
+    }
+    assert_eq!((cancel_part(&engine, "O1", &[("B", 2)]), deadline(&engine, "O1")), (Left(4), Some(10)));
+    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((2, 3, 0), (4, 1, 0)));
+    at(&clock, 10);
+    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((5, 0, 0), (5, 0, 0)));
+    assert_eq!(expire(&engine), ["O1"]);
+
+    // What is paid for in time keeps what it was changed to, and has no deadline.
+    assert_eq!(reserve_for(&engine, "O2", &[("A", 1)], 10), New);
+    assert_eq!((amend(&engine, "O2", &[("B", 5)]), pay(&engine, "O2")), (Left(5), Done));
+    at(&clock, 100);
+    assert_eq!((book(&engine, "A"), book(&engine, "B"), expire(&engine)), ((5, 0, 0), (0, 5, 0), vec![]));
+    settled(&engine);
+}
+
+/// The timer can be moved as before, and a hold that was changed is extended with all its rows.
+#[test]
+fn c48_a_changed_hold_is_extended_whole() {
+    let (engine, clock) = timed_shop(&[("A", 5), ("B", 5)]);
+    assert_eq!(reserve_for(&engine, "O1", &[("A", 5)], 10), New);
+    assert_eq!((amend(&engine, "O1", &[("A", 5), ("B", 5)]), extend(&engine, "O1", 20)), (Left(10), Until(20)));
+    at(&clock, 19);
+    assert_eq!(reserve(&engine, "O2", &[("A", 1), ("B", 1)]), short(&["A", "B"]));
+    at(&clock, 20);
+    assert_eq!(reserve(&engine, "O2", &[("A", 5), ("B", 5)]), New);
+    assert_eq!((expire(&engine), extend(&engine, "O1", 20)), (vec!["O1".to_string()], Expired));
+    settled(&engine);
+}
+
+#[test]
 fn c49_a_replay_renews_nothing() {
     let (engine, clock) = timed_shop(&[("A", 1)]);
     let first = engine.reserve_for("O1", &[("A", 1)], 10_000).unwrap().reservation();
@@ -260,6 +319,24 @@ fn c51_a_dead_hold_of_several_lines_revives_no_part() {
     assert_eq!(pay_again(&engine, "O1"), short(&["B"]));
     assert_eq!((book(&engine, "A"), book(&engine, "B")), ((1, 0, 0), (0, 1, 0)));
     assert!(is_expired(&engine.order("O1").unwrap()));
+    settled(&engine);
+}
+
+/// A change in part of a dead hold is no renewal either, and a late payment takes all that was changed, or nothing.
+#[test]
+fn c51_a_dead_hold_that_was_changed_revives_no_part() {
+    let (engine, clock) = timed_shop(&[("A", 2), ("B", 1), ("C", 1)]);
+    assert_eq!(reserve_for(&engine, "O1", &[("A", 1), ("C", 1)], 10), New);
+    assert_eq!(amend(&engine, "O1", &[("A", 1), ("B", 1)]), Left(2));
+    at(&clock, 11);
+    assert_eq!(amend(&engine, "O1", &[("A", 1)]), Expired);
+    assert_eq!((cancel_part(&engine, "O1", &[("A", 1)]), fulfil_part(&engine, "O1", &[("B", 1)])), (Expired, Expired));
+    assert_eq!(reserve(&engine, "O2", &[("B", 1)]), New);
+    assert_eq!(pay_again(&engine, "O1"), short(&["B"]));
+    assert_eq!(["A", "B", "C"].map(|sku| book(&engine, sku)), [(2, 0, 0), (0, 1, 0), (1, 0, 0)]);
+    assert!(is_expired(&engine.order("O1").unwrap()));
+    assert_eq!((cancel(&engine, "O2"), pay_again(&engine, "O1")), (Released(State::InventoryReserved, 1), Again));
+    assert_eq!(["A", "B", "C"].map(|sku| book(&engine, sku)), [(1, 1, 0), (0, 1, 0), (1, 0, 0)]);
     settled(&engine);
 }
 

@@ -131,6 +131,8 @@ fn c39_nothing_leads_out_of_cancelled_or_fulfilled() {
         let _ = (engine.create(id, &[("A", 2)]), engine.hold(id, &[("A", 2)]).map(drop));
         let _ = (pay(&engine, id), fulfil(&engine, id), cancel(&engine, id), void(&engine, id));
         let _ = (reserve_for(&engine, id, &[("A", 2)], 10), extend(&engine, id, 10), pay_again(&engine, id));
+        let _ = (cancel_part(&engine, id, &[("A", 1)]), fulfil_part(&engine, id, &[("A", 1)]));
+        let _ = (amend(&engine, id, &[("A", 1)]), amend(&engine, id, &[("A", 2)]), amend(&engine, id, &[("A", 3)]));
     }
     assert_eq!(before, (engine.order("cancelled"), engine.order("fulfilled"), engine.stock("A")));
     assert_eq!(book(&engine, "A"), (7, 0, 2));

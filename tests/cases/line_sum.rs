@@ -41,6 +41,13 @@ fn c07_lines_apart_from_each_other_are_summed_by_every_verb() {
     assert_eq!(reserve(&engine, "O2", &[("A", 1), ("A", 4), ("B", 2)]), LinesDiffer);
     assert_eq!((book(&engine, "A"), book(&engine, "B")), ((12, 8, 0), (16, 4, 0)));
 
+    // Changes in part sum what they are given, and are refused for the sum.
+    assert_eq!(cancel_part(&engine, "O1", &[("A", 3), ("B", 1), ("A", 2)]), too_much("A", 4));
+    assert_eq!(amend(&engine, "O1", &[("A", 11), ("B", 2), ("A", 10)]), short(&["A"]));
+    let order = engine.order("O1");
+    assert_eq!((amend(&engine, "O1", &split), engine.order("O1")), (Left(6), order));
+    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((12, 8, 0), (16, 4, 0)));
+
     for (id, version) in [("O1", 1), ("O2", 1)] {
         assert_eq!(engine.order(id).unwrap().version, version);
         assert_eq!(cancel(&engine, id), Released(State::InventoryReserved, 6));

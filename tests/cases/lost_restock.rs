@@ -3,9 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::{Said::*, *};
-use stockade::{CancelReason, State, Stockade};
+use stockade::{CancelReason, ManualClock, State, Stockade};
 
-/// Part cancel left for later: O2 is voided.
 #[test]
 fn c56_every_way_out_returns_the_stock() {
     let (engine, clock) = timed_shop(&[("A", 8)]);
@@ -14,7 +13,7 @@ fn c56_every_way_out_returns_the_stock() {
     }
     assert_eq!(reserve_for(&engine, "O3", &[("A", 2)], 10), New);
     assert_eq!(cancel(&engine, "O1"), Released(State::InventoryReserved, 2));
-    assert_eq!(void(&engine, "O2"), Released(State::InventoryReserved, 2));
+    assert_eq!(cancel_part(&engine, "O2", &[("A", 2)]), Ended(State::Cancelled));
     at(&clock, 10);
     assert_eq!((free(&engine, "A"), reason(&engine, "O3")), (6, Some(CancelReason::Expired)));
     assert_eq!((pay(&engine, "O4"), cancel(&engine, "O4")), (Done, Released(State::Paid, 2)));
@@ -61,6 +60,43 @@ fn c56_every_way_out_of_every_state_for_one_line_and_for_many() {
                 settled(&engine);
             }
         }
+    }
+}
+
+/// The same after all that can be changed has been changed: a line dropped, one added, one lowered, one cancelled in part.
+#[test]
+fn c56_every_way_out_of_an_order_that_was_changed_in_part() {
+    type Way = fn(&Stockade, &ManualClock) -> bool;
+    let ways: [(&str, Way); 8] = [
+        ("cancel", |engine, _| cancel(engine, "O") == Released(State::InventoryReserved, 5)),
+        ("void", |engine, _| void(engine, "O") == Released(State::InventoryReserved, 5)),
+        ("transition", |engine, _| engine.transition("O", State::InventoryReserved, State::Cancelled).is_ok()),
+        ("paid, then cancel", |engine, _| (pay(engine, "O"), cancel(engine, "O")) == (Done, Released(State::Paid, 5))),
+        ("its parts", |engine, _| {
+            let first = cancel_part(engine, "O", &[("A", 1), ("C", 2)]);
+            (first, cancel_part(engine, "O", &[("C", 2)])) == (Left(2), Ended(State::Cancelled))
+        }),
+        ("amended to what is cancelled", |engine, _| amend(engine, "O", &[("A", 1)]) == Ended(State::Cancelled)),
+        ("its deadline", |engine, clock| {
+            at(clock, 10);
+            expire(engine) == ["O"]
+        }),
+        ("its deadline, somebody else", |engine, clock| {
+            at(clock, 10);
+            let said = reserve(engine, "P", &[("C", 5)]);
+            (said, cancel(engine, "P")) == (New, Released(State::InventoryReserved, 5))
+        }),
+    ];
+    for (name, way) in ways {
+        let (engine, clock) = timed_shop(&[("A", 5), ("B", 5), ("C", 5)]);
+        assert_eq!(reserve_for(&engine, "O", &[("A", 3), ("B", 5)], 10), New);
+        assert_eq!(amend(&engine, "O", &[("A", 2), ("C", 4)]), Left(6));
+        assert_eq!(cancel_part(&engine, "O", &[("A", 1)]), Left(5));
+        assert_eq!(["A", "B", "C"].map(|sku| book(&engine, sku)), [(4, 1, 0), (5, 0, 0), (1, 4, 0)]);
+        assert!(way(&engine, &clock), "{name}");
+        assert_eq!(state(&engine, "O"), Some(State::Cancelled), "{name}");
+        assert_eq!(["A", "B", "C"].map(|sku| book(&engine, sku)), [(5, 0, 0); 3], "{name}");
+        settled(&engine);
     }
 }
 
@@ -157,4 +193,27 @@ fn c57_what_was_taken_again_for_a_late_payment_is_released_once_more() {
     assert_eq!((cancel(&engine, "O1"), pay_again(&engine, "O1")), (Already, InvalidState(State::Cancelled)));
     assert_eq!((book(&engine, "A"), book(&engine, "B")), ((5, 0, 0), (5, 0, 0)));
     settled(&engine);
+}
+
+/// A line that was added to a hold dies with it, and one that was dropped is not given back again.
+#[test]
+fn c57_every_line_of_an_amended_hold() {
+    for found in ["A", "B", "C"] {
+        let (engine, clock) = timed_shop(&[("A", 5), ("B", 5), ("C", 5)]);
+        assert_eq!(reserve_for(&engine, "O1", &[("A", 5), ("B", 5)], 10), New);
+        assert_eq!(amend(&engine, "O1", &[("B", 4), ("C", 5)]), Left(9));
+        at(&clock, 10);
+        assert_eq!(reserve(&engine, "O2", &[(found, 5)]), New);
+        let free = ["A", "B", "C"].map(|sku| free(&engine, sku));
+        assert_eq!(free, ["A", "B", "C"].map(|sku| if sku == found { 0 } else { 5 }));
+        assert_eq!(expire(&engine), ["O1"]);
+
+        // Late, but there: what is taken again is what the order was when its hold ended.
+        assert_eq!(cancel(&engine, "O2"), Released(State::InventoryReserved, 5));
+        assert_eq!(pay_again(&engine, "O1"), Again);
+        assert_eq!(["A", "B", "C"].map(|sku| book(&engine, sku)), [(5, 0, 0), (1, 4, 0), (0, 5, 0)]);
+        assert_eq!(cancel(&engine, "O1"), Released(State::Paid, 9));
+        assert_eq!(["A", "B", "C"].map(|sku| book(&engine, sku)), [(5, 0, 0); 3]);
+        settled(&engine);
+    }
 }

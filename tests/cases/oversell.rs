@@ -102,6 +102,27 @@ fn c03_different_paths_into_the_same_row() {
     println!("reserve, hold, write_off, transition, set_available, reserve_for won {winners:?}");
 }
 
+/// Orders that grow are buyers like others.
+#[test]
+fn c03_orders_that_grow_and_a_buyer() {
+    for _ in 0..ROUNDS {
+        let engine = shop(&[("A", 4), ("B", 2)]);
+        for id in ["O1", "O2"] {
+            assert_eq!(reserve(&engine, id, &[("A", 1), ("B", 1)]), New);
+        }
+        let said = together(4, |i| match i {
+            0 | 1 => amend(&engine, ["O1", "O2"][i], &[("A", 3), ("B", 1)]),
+            2 => amend(&engine, "O2", &[("A", 3)]),
+            _ => reserve(&engine, "O3", &[("A", 2)]),
+        });
+        // O2 is amended twice, to the same three.
+        let grown = [said[0] == Left(4), said[1] == Left(4) || said[2] == Left(3), said[3] == New];
+        assert_eq!(grown.iter().filter(|yes| **yes).count(), 1, "{said:?}");
+        assert_eq!(book(&engine, "A"), (0, 4, 0));
+        settled(&engine);
+    }
+}
+
 /// The same paths into a row that only a dead hold fills.
 #[test]
 fn c03_different_paths_into_the_units_of_a_dead_hold() {

@@ -3,7 +3,7 @@
 use crate::support::{Said::*, *};
 use stockade::{CreateError, Invalid, ReserveError, State};
 
-/// Part cancel left for later; the type has no negative quantities.
+/// The type has no negative quantities.
 #[test]
 fn c67_zero_quantities() {
     let engine = shop(&[("A", 998), ("B", 9)]);
@@ -21,11 +21,17 @@ fn c67_zero_quantities() {
     assert_eq!(engine.orders().count(), 0);
 
     assert_eq!(reserve(&engine, "O5", &[("B", 3)]), New);
+    let order = engine.order("O5");
+    for lines in [&[("B", 0)][..], &[("B", 1), ("A", 0)], &[("B", 0), ("B", 1)], &[]] {
+        assert_eq!(cancel_part(&engine, "O5", lines), Invalid);
+        assert_eq!(fulfil_part(&engine, "O5", lines), Invalid);
+        assert_eq!(amend(&engine, "O5", lines), Invalid);
+    }
+    assert_eq!(engine.order("O5"), order);
     assert_eq!((book(&engine, "A"), book(&engine, "B")), ((998, 0, 0), (6, 3, 0)));
     settled(&engine);
 }
 
-/// Part cancel left for later.
 #[test]
 fn c70_thousandths_add_up() {
     let engine = shop(&[("A", 1000)]);
@@ -38,13 +44,29 @@ fn c70_thousandths_add_up() {
         assert_eq!(cancel(&engine, &format!("O{n}")), Released(State::InventoryReserved, 100));
     }
     assert_eq!(book(&engine, "A"), (1000, 0, 0));
-    for (id, part) in [("R1", 333), ("R2", 333), ("R3", 334)] {
-        assert_eq!(reserve(&engine, id, &[("A", part)]), New);
-    }
-    assert_eq!(book(&engine, "A"), (0, 1000, 0));
-    for (id, part, back) in [("R1", 333, 333), ("R2", 333, 666), ("R3", 334, 1000)] {
-        assert_eq!(cancel(&engine, id), Released(State::InventoryReserved, part));
+    assert_eq!(reserve(&engine, "R", &[("A", 1000)]), New);
+    for (part, back) in [(333, 333), (333, 666), (334, 1000)] {
+        let expected = if back == 1000 { Ended(State::Cancelled) } else { Left(1000 - back) };
+        assert_eq!(cancel_part(&engine, "R", &[("A", part)]), expected);
         assert_eq!(book(&engine, "A"), (back, 1000 - back, 0));
     }
+    assert_eq!(cancel_part(&engine, "R", &[("A", 1)]), InvalidState(State::Cancelled));
     settled(&engine);
+}
+
+/// A thousand thousandths, each cancelled or fulfilled alone: nothing is left over, and the last one ends the order.
+#[test]
+fn c70_thousandths_one_by_one() {
+    for fulfilled in [0, 1, 500, 999, 1000] {
+        let engine = shop(&[("A", 1000)]);
+        assert_eq!((reserve(&engine, "R", &[("A", 1000)]), pay(&engine, "R")), (New, Done));
+        let end = if fulfilled == 0 { State::Cancelled } else { State::Fulfilled };
+        for n in 0..1000 {
+            let verb = if n % 1000 < fulfilled { fulfil_part } else { cancel_part };
+            let expected = if n == 999 { Ended(end) } else { Left(999 - n) };
+            assert_eq!(verb(&engine, "R", &[("A", 1)]), expected);
+        }
+        assert_eq!(book(&engine, "A"), (1000 - fulfilled, 0, fulfilled));
+        settled(&engine);
+    }
 }

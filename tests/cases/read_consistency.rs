@@ -41,8 +41,12 @@ fn c103_of_every_verb_and_every_line() {
     sees(17, 0, Some(State::InventoryReserved));
     assert_eq!(pay(&engine, "O1"), Done);
     sees(17, 0, Some(State::Paid));
+    assert_eq!(cancel_part(&engine, "O1", &[("B", 2)]), Left(3));
+    sees(17, 2, Some(State::Paid));
+    assert_eq!(amend(&engine, "O1", &[("A", 4), ("B", 3)]), Left(5));
+    sees(15, 2, Some(State::Paid));
     assert_eq!(cancel(&engine, "O1"), Released(State::Paid, 5));
     sees(19, 3, Some(State::Cancelled));
-    engine.set_available("A", 3, 1).unwrap();
+    engine.set_available("A", 4, 1).unwrap();
     sees(1, 3, Some(State::Cancelled));
 }

@@ -19,6 +19,20 @@ fn c31_cancel_an_order_that_never_took_stock() {
     }
 }
 
+/// Nor can a part be cancelled of what holds nothing: of an order that is CREATED, or is none, or never had that line.
+#[test]
+fn c31_cancel_a_part_that_never_took_stock() {
+    let engine = shop(&[("A", 10), ("B", 10)]);
+    let _ = engine.create("O1", &[("A", 4)]).unwrap();
+    assert_eq!(cancel_part(&engine, "O1", &[("A", 1)]), InvalidState(State::Created));
+    assert_eq!(cancel_part(&engine, "O2", &[("A", 1)]), Unknown);
+    assert_eq!(reserve(&engine, "O1", &[("A", 4)]), New);
+    assert_eq!(cancel_part(&engine, "O1", &[("B", 1)]), too_much("B", 0));
+    assert_eq!(cancel_part(&engine, "O1", &[("A", 4), ("B", 1)]), too_much("B", 0));
+    assert_eq!((book(&engine, "A"), book(&engine, "B")), ((6, 4, 0), (10, 0, 0)));
+    settled(&engine);
+}
+
 #[test]
 fn c31_while_it_is_just_taking_its_stock() {
     for _ in 0..ROUNDS {

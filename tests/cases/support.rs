@@ -8,8 +8,9 @@ use std::time::Duration;
 use std::{hint, thread};
 
 use stockade::{
-    AdvanceError, Advanced, CancelError, CancelReason, Cancelled, ExtendError, ManualClock, PaidLate, PayAgainError,
-    ReserveError, Reserved, State, Stockade, VoidError,
+    AdvanceError, Advanced, AmendError, CancelError, CancelLinesError, CancelReason, Cancelled, ExtendError,
+    FulfilLinesError, ManualClock, PaidLate, PayAgainError, ReserveError, Reserved, Revised, State, Stockade,
+    VoidError,
 };
 
 /// How often a racing case is run.
@@ -22,7 +23,7 @@ pub enum Said {
     New,
     /// reserve: accepted before ("Replay").
     Replayed,
-    /// reserve: "Insufficient", with the SKUs that were short.
+    /// reserve, amend: "Insufficient", with the SKUs that were short.
     Short(Vec<String>),
     /// reserve: "Conflict".
     LinesDiffer,
@@ -40,15 +41,23 @@ pub enum Said {
     Again,
     /// extend: "Ok", with the second at which the hold now ends.
     Until(u64),
+    /// A change in part: "Ok", with the units that are still open.
+    Left(u64),
+    /// A change in part: "Ok", and the state in which the order has ended by that.
+    Ended(State),
+    /// A change in part: "TooMuch", with the SKU and its open units.
+    TooMuch(String, u32),
+    /// amend: less than what is fulfilled and cancelled of this SKU.
+    TooFew(String, u32),
     /// extend: a firm order.
     NoDeadline,
-    /// pay, fulfil, extend: "Expired".
+    /// pay, fulfil, extend, a change in part: "Expired".
     Expired,
     /// cancel, void, pay, fulfil: "Replay".
     Already,
-    /// cancel, void: "Ok(released 0)" for an id never seen; pay, fulfil: no such order.
+    /// cancel, void: "Ok(released 0)" for an id never seen; pay, fulfil, a change in part: no such order.
     Unknown,
-    /// cancel, pay, fulfil, extend: "BadState".
+    /// cancel, pay, fulfil, extend, a change in part: "BadState".
     InvalidState(State),
 }
 
@@ -112,6 +121,15 @@ pub fn lines(engine: &Stockade, id: &str) -> Vec<(String, u32)> {
     let order = engine.order(id).unwrap();
     let line = |l: &stockade::OrderLine| (engine.sku_name(l.sku).unwrap().to_string(), l.ordered);
     order.lines.iter().map(line).collect()
+}
+
+/// What became of the order's lines: of each its name, and the units ordered, open, fulfilled, cancelled.
+pub fn parts(engine: &Stockade, id: &str) -> Vec<(String, [u32; 4])> {
+    let order = engine.order(id).unwrap();
+    let part = |l: &stockade::OrderLine| {
+        (engine.sku_name(l.sku).unwrap().to_string(), [l.ordered, l.open, l.fulfilled, l.cancelled])
+    };
+    order.lines.iter().map(part).collect()
 }
 
 /// Nothing moves any more: every row adds up and none is left in motion.
@@ -226,6 +244,68 @@ pub fn pay_again(engine: &Stockade, id: &str) -> Said {
         Err(PayAgainError::UnknownOrder) => Said::Unknown,
         Err(other) => panic!("pay_or_reserve_again: {other:?}"),
     }
+}
+
+/// `cancel(O,[..])` in the words of the cases.
+pub fn cancel_part(engine: &Stockade, id: &str, lines: &[(&str, u32)]) -> Said {
+    match engine.cancel_lines(id, lines) {
+        Ok(revised) => left(revised),
+        Err(CancelLinesError::TooMuch { sku, open, .. }) => Said::TooMuch(sku.into(), open),
+        Err(CancelLinesError::InvalidState { actual }) => Said::InvalidState(actual),
+        Err(CancelLinesError::UnknownOrder) => Said::Unknown,
+        Err(CancelLinesError::UnknownSku(unknown)) => Said::UnknownSku(unknown.sku.into()),
+        Err(CancelLinesError::Invalid(_)) => Said::Invalid,
+        Err(CancelLinesError::Expired) => Said::Expired,
+        Err(other) => panic!("cancel_lines: {other:?}"),
+    }
+}
+
+/// `fulfil(O,[..])` in the words of the cases.
+pub fn fulfil_part(engine: &Stockade, id: &str, lines: &[(&str, u32)]) -> Said {
+    match engine.fulfil_lines(id, lines) {
+        Ok(revised) => left(revised),
+        Err(FulfilLinesError::TooMuch { sku, open, .. }) => Said::TooMuch(sku.into(), open),
+        Err(FulfilLinesError::InvalidState { actual }) => Said::InvalidState(actual),
+        Err(FulfilLinesError::UnknownOrder) => Said::Unknown,
+        Err(FulfilLinesError::UnknownSku(unknown)) => Said::UnknownSku(unknown.sku.into()),
+        Err(FulfilLinesError::Invalid(_)) => Said::Invalid,
+        Err(FulfilLinesError::Expired) => Said::Expired,
+        Err(other) => panic!("fulfil_lines: {other:?}"),
+    }
+}
+
+/// `amend` in the words of the cases.
+pub fn amend(engine: &Stockade, id: &str, lines: &[(&str, u32)]) -> Said {
+    match engine.amend(id, lines) {
+        Ok(revised) => left(revised),
+        Err(AmendError::TooFew { sku, settled, .. }) => Said::TooFew(sku.into(), settled),
+        Err(AmendError::Insufficient { short }) => lacking(&short),
+        Err(AmendError::InvalidState { actual }) => Said::InvalidState(actual),
+        Err(AmendError::UnknownOrder) => Said::Unknown,
+        Err(AmendError::UnknownSku(unknown)) => Said::UnknownSku(unknown.sku.into()),
+        Err(AmendError::Invalid(_)) => Said::Invalid,
+        Err(AmendError::Expired) => Said::Expired,
+        Err(other) => panic!("amend: {other:?}"),
+    }
+}
+
+/// An order ends when nothing of it is open, and only then.
+fn left(revised: Revised) -> Said {
+    match revised.closed {
+        Some(state) => {
+            assert_eq!(revised.open, 0);
+            Said::Ended(state)
+        }
+        None => {
+            assert_ne!(revised.open, 0);
+            Said::Left(revised.open)
+        }
+    }
+}
+
+/// "TooMuch" of this SKU.
+pub fn too_much(sku: &str, open: u32) -> Said {
+    Said::TooMuch(sku.into(), open)
 }
 
 /// How many of the answers are this one.
