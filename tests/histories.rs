@@ -168,6 +168,12 @@ const EVERY_ANSWER: &[(&str, &[&str])] = &[
     ("pay_or_reserve_again", &["Err Insufficient"]),
     ("fulfil", &["Done", "Already", "Err InvalidState", "Err UnknownOrder"]),
     ("transition", &["", "Err InvalidState", "Err UnknownOrder", "Err NotAllowed", "Err Insufficient"]),
+    ("transition", &["Err PartlyFulfilled"]),
+    ("cancel_lines", &["Left", "CANCELLED", "Err TooMuch", "Err InvalidState", "Err UnknownOrder", "Err Expired"]),
+    ("cancel_lines", &["Err UnknownSku", "Err NoLines", "Err ZeroQuantity"]),
+    ("fulfil_lines", &["Left", "FULFILLED", "Err TooMuch", "Err InvalidState", "Err UnknownOrder"]),
+    ("amend", &["Left", "Err TooFew", "Err Insufficient", "Err InvalidState", "Err UnknownOrder", "Err Expired"]),
+    ("amend", &["Err UnknownSku", "Err NoLines", "Err QuantityOverflow"]),
     ("order", &["CREATED", "INVENTORY_RESERVED", "PAID", "FULFILLED", "CANCELLED", "no"]),
 ];
 
@@ -204,7 +210,9 @@ fn written_histories_get_their_verdict() {
         assert_eq!(verdict.is_ok(), expected, "{name}: {}", verdict.err().unwrap_or_default());
         names.insert(name);
     }
-    for fault in ["oversell", "false_refusal", "double_release", "two_effects", "stale_read", "half_visible"] {
+    let faults = ["oversell", "false_refusal", "double_release", "two_effects", "stale_read", "half_visible"];
+    let of_parts = ["amend_against_itself", "part_cancelled_twice", "fulfil_eats_the_hold", "half_a_change"];
+    for fault in faults.into_iter().chain(of_parts) {
         assert!(names.contains(&format!("wrong_{fault}")), "{fault} is not written down");
     }
 }

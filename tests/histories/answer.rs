@@ -18,11 +18,19 @@ pub fn released(from: impl Display, lines: &[(String, u32)]) -> String {
     format!("Released from {from} {lines:?}")
 }
 
-/// An order as a reader sees it.
+/// What a change in part left of its order, or how it ended by that.
+pub fn left(units: u64, ended: Option<impl Display>) -> String {
+    match ended {
+        None => format!("Left {units}"),
+        Some(state) => format!("{state} by this, {units} open"),
+    }
+}
+
+/// An order as a reader sees it; of each line the units ordered, open, fulfilled, cancelled.
 pub fn seen(
     state: impl Display,
     version: u64,
-    lines: &[(String, u32)],
+    lines: &[(String, [u32; 4])],
     cancelled: impl Debug,
     deadline_ms: Option<u64>,
 ) -> String {

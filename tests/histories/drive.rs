@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use super::super::answer::{released, say, seen, told};
+use super::super::answer::{left, released, say, seen, told};
 use super::super::dice::Dice;
 use super::super::op::Op;
 use super::super::record::{Caller, Clock, Engine, Told};
-use super::engine::{Cancelled, Hold, Line, ManualClock, Order, State, Stockade};
+use super::engine::{Cancelled, Hold, Line, ManualClock, Order, Revised, Sku, State, Stockade};
 
 /// An engine and the clock that it goes by.
 pub struct Shop {
@@ -86,6 +86,9 @@ fn take<'a>(engine: &'a Stockade, clock: &Clock, holds: &mut Vec<Hold<'a>>, op: 
             let (from, to) = (State::ALL[*from as usize], State::ALL[*to as usize]);
             clock.time(|| engine.transition(id, from, to), say)
         }
+        Op::CancelLines(id, lines) => clock.time(|| engine.cancel_lines(id, lines), |done| told(done.map(revised))),
+        Op::FulfilLines(id, lines) => clock.time(|| engine.fulfil_lines(id, lines), |done| told(done.map(revised))),
+        Op::Amend(id, lines) => clock.time(|| engine.amend(id, lines), |done| told(done.map(revised))),
         Op::Wait(_) => unreachable!("nothing is asked of the engine"),
         Op::Crowd(from, to) => clock.time(|| (*from..*to).for_each(|number| crowd(engine, number)), |()| String::new()),
         Op::Order(id) => clock.time(|| engine.order(id), |order| view(engine, id, order)),
@@ -108,11 +111,18 @@ fn view(engine: &Stockade, id: &str, order: Option<Order>) -> String {
     if order.id != id {
         return format!("order {:?}", order.id);
     }
-    let lines: Vec<Line> = order.lines.iter().map(|line| Line { sku: line.sku, quantity: line.ordered }).collect();
-    seen(order.state, order.version, &named(engine, &lines), order.cancelled, order.deadline_ms)
+    let line = order.lines.iter().map(|it| (name(engine, it.sku), [it.ordered, it.open, it.fulfilled, it.cancelled]));
+    seen(order.state, order.version, &line.collect::<Vec<_>>(), order.cancelled, order.deadline_ms)
+}
+
+fn revised(revised: Revised) -> String {
+    left(revised.open, revised.closed)
 }
 
 fn named(engine: &Stockade, lines: &[Line]) -> Vec<(String, u32)> {
-    let name = |line: &Line| (engine.sku_name(line.sku).expect("a row of this engine").into(), line.quantity);
-    lines.iter().map(name).collect()
+    lines.iter().map(|line| (name(engine, line.sku), line.quantity)).collect()
+}
+
+fn name(engine: &Stockade, sku: Sku) -> String {
+    engine.sku_name(sku).expect("a row of this engine").into()
 }

@@ -1,8 +1,8 @@
-//! Faulty engines: the sequential engine behind a lock, with one fault of the kind that shops have. Each fault but one is
-//! a race: the engine looks, lets go of the lock, and acts on what it saw. Without a fault it must pass, with one it must
+//! Faulty engines: the sequential engine behind a lock, with one fault of the kind that shops have. Most of them are
+//! races: the engine looks, lets go of the lock, and acts on what it saw. Without a fault it must pass, with one it must
 //! be caught.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
 use stockade::State;
@@ -30,16 +30,26 @@ pub enum Fault {
     StaleRead,
     /// An order of several lines takes its first row a moment before the rest.
     HalfVisibleOrder,
+    /// An amend tests all that the order is to have against the stock, and not what it is to have more.
+    AmendAgainstItself,
+    /// A part cancel looks at the lines, and later writes down what that leaves of them: what another has cancelled in
+    /// between is open again, though it has been given back.
+    PartCancelledTwice,
+    /// Of a line of which one unit is fulfilled, all that is open leaves.
+    FulfilEatsTheHold,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 6] = [
+    pub const ALL: [Fault; 9] = [
         Fault::Oversell,
         Fault::FalseRefusal,
         Fault::DoubleRelease,
         Fault::DuplicateWithTwoEffects,
         Fault::StaleRead,
         Fault::HalfVisibleOrder,
+        Fault::AmendAgainstItself,
+        Fault::PartCancelledTwice,
+        Fault::FulfilEatsTheHold,
     ];
 }
 
@@ -84,8 +94,53 @@ impl Faulty {
                 self.last_read.lock().expect("no thread panics").insert(sku, now.clone()).unwrap_or(now)
             }
             (Fault::HalfVisibleOrder, Op::Reserve(_, lines)) => self.in_halves(op, lines, window),
+            (Fault::AmendAgainstItself, Op::Amend(_, lines)) => self.amend(op, lines),
+            (Fault::PartCancelledTwice, Op::CancelLines(id, _)) => self.cancel_part(op, id, window),
+            (Fault::FulfilEatsTheHold, Op::FulfilLines(id, lines)) => self.fulfil_part(op, id, lines),
             _ => spec::take(&mut self.plain(), op),
         }
+    }
+
+    fn amend(&self, op: &Op, lines: &Lines) -> String {
+        let mut plain = self.plain();
+        let allowed = kind(&spec::take(&mut plain.clone(), op)) == "Left";
+        let whole = spec::take(&mut plain.clone(), &Op::Reserve("another", lines.clone()));
+        if allowed && kind(&whole) == "Err Insufficient" { whole } else { spec::take(&mut plain, op) }
+    }
+
+    fn cancel_part(&self, op: &Op, id: Name, window: &mut dyn FnMut()) -> String {
+        let before = self.plain().orders.get(id).cloned();
+        window();
+        let mut plain = self.plain();
+        let now = plain.orders.get(id).cloned();
+        if let (Some(before), Some(now)) = (before, now)
+            && before.state.holds()
+            && before.state == now.state
+        {
+            for (row, was) in &before.lines {
+                let (was, is) = (*was, now.lines.get(row).copied().unwrap_or_default());
+                let again = (was.open + was.fulfilled).saturating_sub(is.open + is.fulfilled);
+                plain.rows[*row].received += u64::from(again);
+            }
+            plain.orders.get_mut(id).expect("a known order").lines = before.lines;
+        }
+        spec::take(&mut plain, op)
+    }
+
+    fn fulfil_part(&self, op: &Op, id: Name, lines: &Lines) -> String {
+        let mut plain = self.plain();
+        let answer = spec::take(&mut plain.clone(), op);
+        if kind(&answer) != "Left" {
+            return spec::take(&mut plain, op);
+        }
+        let open = |sku: &Name| {
+            let row = plain.rows.iter().position(|row| row.name == *sku)?;
+            Some((*sku, plain.orders.get(id)?.lines.get(&row)?.open))
+        };
+        let all = lines.iter().map(|line| line.0).collect::<BTreeSet<_>>();
+        let all = Op::FulfilLines(id, all.iter().filter_map(open).collect());
+        spec::take(&mut plain, &all);
+        answer
     }
 
     fn oversell(&self, op: &Op, lines: &Lines, window: &mut dyn FnMut()) -> String {

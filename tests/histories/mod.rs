@@ -1,6 +1,6 @@
 //! The parts, in the order in which one would read them.
 
-#[allow(dead_code)] // `expire_due` is not of one instant; changes in part are not asked for yet
+#[allow(dead_code)] // `expire_due` is not of one instant
 #[path = "../support/sequential.rs"]
 pub mod sequential;
 

@@ -36,7 +36,8 @@ pub fn plan(seed: u64) -> Plan {
     let calls = (8 + dice.roll(25)).div_ceil(threads);
     let rows: Vec<_> = SKUS[..rows].iter().map(|sku| (*sku, dice.roll(6) as u64)).collect();
     let usual = IDS.map(|_| usual(&mut dice, rows.len()));
-    let mut draw = Draw { usual, rows: rows.len(), ids: &IDS[..ids], dice };
+    let mostly_parts = dice.roll(4) == 0;
+    let mut draw = Draw { usual, rows: rows.len(), ids: &IDS[..ids], mostly_parts, dice };
     let before = IDS[..ids].iter().flat_map(|id| draw.before(id)).collect();
     let threads = (0..threads).map(|_| draw.thread(calls)).collect();
     let mut plan = Plan { rows, ids: &IDS[..ids], before, threads };
@@ -48,7 +49,7 @@ pub fn plan(seed: u64) -> Plan {
 
 /// One to three lines; two of them may be of one SKU.
 fn usual(dice: &mut Dice, rows: usize) -> Lines {
-    (0..=dice.roll(3)).map(|_| (SKUS[dice.roll(rows)], dice.one_of(&[1, 1, 1, 2]))).collect()
+    (0..=dice.roll(3)).map(|_| (SKUS[dice.roll(rows)], dice.one_of(&[1, 1, 2, 2]))).collect()
 }
 
 struct Draw {
@@ -56,6 +57,8 @@ struct Draw {
     usual: [Lines; IDS.len()],
     rows: usize,
     ids: &'static [Name],
+    /// The threads find an order of each id, and mostly change parts of them.
+    mostly_parts: bool,
     dice: Dice,
 }
 
@@ -75,11 +78,16 @@ impl Draw {
     /// Makes an order and perhaps pays it, so that the threads find orders in every state.
     fn before(&mut self, id: Name) -> Vec<Step> {
         let lines = self.lines(id);
-        match self.dice.roll(7) {
+        match if self.mostly_parts { 1 + self.dice.roll(5) } else { self.dice.roll(8) } {
             0 => vec![Step::Do(Op::Create(id, lines))],
             1 => vec![Step::Do(Op::Reserve(id, lines))],
             2 => vec![Step::Do(Op::Reserve(id, lines)), Step::Do(Op::Pay(id))],
-            3 | 4 => {
+            3 => {
+                let part = self.part(id);
+                let steps = [Op::Reserve(id, lines), Op::Pay(id), Op::FulfilLines(id, part)];
+                steps.into_iter().map(Step::Do).collect()
+            }
+            4 | 5 => {
                 let (ttl_ms, passed) = (self.dice.one_of(&[1, 1, 2, 3]), self.dice.roll(2) as u64);
                 vec![Step::Do(Op::ReserveFor(id, lines, ttl_ms)), Step::Do(Op::Wait(passed))]
             }
@@ -111,7 +119,8 @@ impl Draw {
     fn step(&mut self) -> Step {
         let id = self.dice.one_of(self.ids);
         let sku = self.sku();
-        Step::Do(match self.dice.roll(52) {
+        let first_part = if self.mostly_parts && self.dice.roll(3) > 0 { 52 } else { 0 };
+        Step::Do(match first_part + self.dice.roll(64 - first_part) {
             0..=8 => Op::Reserve(id, self.lines(id)),
             9..=13 => Op::Hold(id, self.lines(id)),
             14 | 15 => Op::Create(id, self.lines(id)),
@@ -131,8 +140,34 @@ impl Draw {
             37..=39 => Op::Order(id),
             40..=44 => Op::ReserveFor(id, self.lines(id), self.dice.one_of(&[0, 1, 1, 2, 2, 3])),
             45..=47 => Op::Extend(id, self.dice.one_of(&[1, 2, 4])),
-            _ => Op::PayOrReserveAgain(id),
+            48..=51 => Op::PayOrReserveAgain(id),
+            52..=55 => Op::CancelLines(id, self.part(id)),
+            56..=58 => Op::FulfilLines(id, self.part(id)),
+            _ => Op::Amend(id, self.other(id)),
         })
+    }
+
+    /// What is cancelled or fulfilled of an order of this id: mostly one unit, or all it asks for.
+    fn part(&mut self, id: Name) -> Lines {
+        let lines = self.lines(id);
+        match self.dice.roll(4) {
+            0 => lines,
+            _ => lines.first().map_or(lines.clone(), |(sku, _)| vec![(*sku, 1)]),
+        }
+    }
+
+    /// What an order of this id is changed to: mostly a unit more or less of one line, or a line dropped or added.
+    fn other(&mut self, id: Name) -> Lines {
+        let mut lines = self.lines(id);
+        let sku = self.sku();
+        match (self.dice.roll(6), &mut lines[..]) {
+            (0 | 1, [first, ..]) => first.1 = first.1.saturating_add(1),
+            (2, [first, ..]) if first.1 > 1 => first.1 -= 1,
+            (3, [_, _, ..]) => _ = lines.remove(0),
+            (4, _) => lines.push((sku, 1)),
+            _ => {}
+        }
+        lines
     }
 
     /// A row that is there; now and then the next one, which `add_sku` may bring. Never the one after that: lines go by

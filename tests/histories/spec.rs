@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use stockade::{Line, Sku, State, Stockade};
 
-use super::answer::{released, say, seen, told};
+use super::answer::{left, released, say, seen, told};
 use super::op::{Name, Op, SKUS};
-use super::sequential::Sequential;
+use super::sequential::{Left, Sequential};
 
 /// The sequential engine does not make handles; these stand for its rows.
 static HANDLES: LazyLock<[Sku; SKUS.len()]> = LazyLock::new(|| {
@@ -64,6 +64,9 @@ pub fn take(plain: &mut Sequential, op: &Op) -> String {
         Op::PayOrReserveAgain(id) => say(plain.pay_or_reserve_again(id)),
         Op::Fulfil(id) => say(plain.fulfil(id)),
         Op::Transition(id, from, to) => say(plain.transition(id, *from, *to)),
+        Op::CancelLines(id, lines) => told(plain.cancel_lines(id, lines).map(revised)),
+        Op::FulfilLines(id, lines) => told(plain.fulfil_lines(id, lines).map(revised)),
+        Op::Amend(id, lines) => told(plain.amend(id, lines).map(revised)),
         Op::Order(id) => order(plain, id),
         Op::Wait(ms) => {
             plain.advance_ms(*ms);
@@ -97,8 +100,17 @@ fn cancelled(plain: &Sequential, gone: Option<(State, Vec<Line>)>, known: bool) 
     }
 }
 
+fn revised(revised: Left) -> String {
+    match revised {
+        Left::Open { units } => left(units, None::<State>),
+        Left::Ended(state) => left(0, Some(state)),
+    }
+}
+
 fn order(plain: &Sequential, id: Name) -> String {
     let Some(order) = plain.orders.get(id) else { return "no order".to_string() };
-    let lines = order.lines.iter().map(|(row, part)| (plain.rows[*row].name.clone(), part.ordered()));
+    let lines = order.lines.iter().map(|(row, part)| {
+        (plain.rows[*row].name.clone(), [part.ordered(), part.open, part.fulfilled, part.cancelled])
+    });
     seen(order.state, order.version, &lines.collect::<Vec<_>>(), order.cancelled, order.deadline_ms)
 }

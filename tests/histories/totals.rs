@@ -63,8 +63,9 @@ fn counter<'a>(op: &Op, kind: &str, refusals: &'a mut Refusals) -> Option<&'a mu
     Some(match kind.strip_prefix("Err ")? {
         "HoldClosed" => return None,
         "Expired" => &mut refusals.expired,
-        "InvalidState" | "NoDeadline" => &mut refusals.invalid_state,
+        "InvalidState" | "NoDeadline" | "PartlyFulfilled" => &mut refusals.invalid_state,
         "Insufficient" => &mut refusals.insufficient,
+        "TooMuch" | "TooFew" => &mut refusals.too_much,
         "LinesDiffer" => &mut refusals.lines_differ,
         "Closed" => &mut refusals.closed,
         "UnknownSku" => &mut refusals.unknown_sku,
