@@ -7,14 +7,21 @@
 #[path = "cases/support.rs"]
 mod support;
 
+#[path = "support/resident.rs"]
+mod resident;
+
 use std::fmt::Display;
 
+use resident::resident_kib;
 use stockade::{
-    AddSkuError, AdvanceError, CancelError, Cancelled, CreateError, HoldClosed, Invalid, Line, MAX_KEY_BYTES,
-    MAX_LINES, MAX_UNITS, ReserveError, RestockError, SetAvailableError, Shortage, Shortages, Sku, State, Stock,
-    Stockade, TransitionError, UnknownSku, VoidError, WriteOffError,
+    AddSkuError, AdvanceError, AmendError, CancelError, CancelLinesError, Cancelled, CreateError, FulfilLinesError,
+    HoldClosed, Invalid, Line, MAX_KEY_BYTES, MAX_LINES, MAX_UNITS, ReserveError, RestockError, SetAvailableError,
+    Shortage, Shortages, Sku, SkuRef, State, Stock, Stockade, TransitionError, UnknownSku, VoidError, WriteOffError,
 };
-use support::{Said, book, fulfil, lines, pay, reserve, settled, shop, state};
+use support::{
+    Said, amend, at, book, cancel_part, fulfil, fulfil_part, lines, parts, pay, reserve, reserve_for, settled, shop,
+    state, timed_shop, too_much,
+};
 
 const NO_LINES: [(&str, u32); 0] = [];
 
@@ -80,6 +87,9 @@ fn empty_and_over_long_keys_are_refused_by_everything_that_would_keep_them() {
         assert_eq!(engine.cancel(key), Ok(Cancelled::Unknown));
         assert_eq!(engine.pay(key), Err(AdvanceError::UnknownOrder));
         assert_eq!(engine.fulfil(key), Err(AdvanceError::UnknownOrder));
+        assert_eq!(engine.cancel_lines(key, &order), Err(CancelLinesError::UnknownOrder));
+        assert_eq!(engine.fulfil_lines(key, &order), Err(FulfilLinesError::UnknownOrder));
+        assert_eq!(engine.amend(key, &order), Err(AmendError::UnknownOrder));
         let step = engine.transition(key, State::Created, State::Cancelled);
         assert_eq!(step, Err(TransitionError::UnknownOrder));
         assert_eq!(engine.order(key), None);
@@ -463,6 +473,227 @@ fn too_many_skus_is_said_before_a_sku_that_is_not_there() {
     assert_eq!(engine.rows().count(), 1);
 }
 
+// Changes in part.
+
+/// Why each of the three verbs calls its lines invalid.
+fn invalid<S: SkuRef>(engine: &Stockade, id: &str, lines: &[(S, u32)]) -> [Option<Invalid>; 3] {
+    let cancel = match engine.cancel_lines(id, lines) {
+        Err(CancelLinesError::Invalid(why)) => Some(why),
+        _ => None,
+    };
+    let fulfil = match engine.fulfil_lines(id, lines) {
+        Err(FulfilLinesError::Invalid(why)) => Some(why),
+        _ => None,
+    };
+    let amend = match engine.amend(id, lines) {
+        Err(AmendError::Invalid(why)) => Some(why),
+        _ => None,
+    };
+    [cancel, fulfil, amend]
+}
+
+/// What each of the three verbs says.
+fn all_three(engine: &Stockade, id: &str, lines: &[(&str, u32)]) -> [Said; 3] {
+    [cancel_part(engine, id, lines), fulfil_part(engine, id, lines), amend(engine, id, lines)]
+}
+
+/// Invalid comes before anything that depends on the order, its state or the stock.
+#[test]
+fn lines_that_no_change_in_part_can_name() {
+    let engine = shop(&[("A", 9), ("B", 9)]);
+    for id in ["live", "closed"] {
+        assert_eq!(reserve(&engine, id, &[("A", 2)]), Said::New);
+    }
+    let _ = engine.cancel("closed").unwrap();
+    let before = (engine.order("live"), engine.order("closed"), engine.rows().collect::<Vec<_>>());
+    let zero = |sku: &str| Some(Invalid::ZeroQuantity { sku: sku.into() });
+    let overflow = |sku: &str| Some(Invalid::QuantityOverflow { sku: sku.into() });
+    let names: Vec<_> = (0..=MAX_LINES).map(|n| format!("not there {n}")).collect();
+    let too_many: Vec<_> = names.iter().map(|name| (name, 1)).collect();
+    for id in ["new", "live", "closed", ""] {
+        assert_eq!(invalid(&engine, id, &NO_LINES), [(); 3].map(|()| Some(Invalid::NoLines)));
+        for lines in [&[("A", 0)][..], &[("A", 1), ("A", 0)], &[("Z", 1), ("A", 0)], &[("A", u32::MAX), ("A", 0)]] {
+            assert_eq!(invalid(&engine, id, lines), [(); 3].map(|()| zero("A")));
+        }
+        for lines in
+            [&[("A", u32::MAX), ("A", 1)][..], &[("A", 1 << 31), ("B", 1), ("A", 1 << 31)], &[("A", 1 << 20); 4096]]
+        {
+            assert_eq!(invalid(&engine, id, lines), [(); 3].map(|()| overflow("A")));
+        }
+        assert_eq!(invalid(&engine, id, &[("Z", u32::MAX), ("Z", 1)]), [(); 3].map(|()| overflow("Z")));
+        assert_eq!(invalid(&engine, id, &too_many), [(); 3].map(|()| Some(Invalid::TooManyLines { skus: 4097 })));
+    }
+    assert_eq!(before, (engine.order("live"), engine.order("closed"), engine.rows().collect()));
+    assert_eq!((engine.stats().refusals.invalid, engine.stats().revised), (4 * 10 * 3, 0));
+    settled(&engine);
+}
+
+/// The state comes before an unknown SKU, that before what the lines have, and that before what the stock has.
+#[test]
+fn the_first_of_several_reasons_not_to_change_a_part() {
+    let (engine, clock) = timed_shop(&[("A", 9), ("B", 9)]);
+    let _ = engine.create("created", &[("A", 2)]).unwrap();
+    for id in ["cancelled", "fulfilled", "paid", "reserved"] {
+        assert_eq!(reserve(&engine, id, &[("A", 1), ("B", 1)]), Said::New);
+    }
+    assert_eq!(reserve_for(&engine, "expired", &[("A", 1)], 10), Said::New);
+    let _ = (engine.cancel("cancelled").unwrap(), engine.void("marked").unwrap());
+    for id in ["fulfilled", "paid"] {
+        assert_eq!(pay(&engine, id), Said::Done);
+    }
+    assert_eq!(fulfil(&engine, "fulfilled"), Said::Done);
+    at(&clock, 10);
+    let everything = || (engine.orders().collect::<Vec<_>>(), engine.rows().collect::<Vec<_>>());
+    let before = everything();
+
+    let no = |state| [(); 3].map(|()| Said::InvalidState(state));
+    for lines in [&[("Z", 1)][..], &[("A", 99)], &[("A", 1), ("B", 1)], &[("A", 99), ("Z", 1)]] {
+        assert_eq!(all_three(&engine, "new", lines), [Said::Unknown, Said::Unknown, Said::Unknown]);
+        assert_eq!(all_three(&engine, "expired", lines), [Said::Expired, Said::Expired, Said::Expired]);
+        assert_eq!(all_three(&engine, "created", lines), no(State::Created));
+        assert_eq!(all_three(&engine, "fulfilled", lines), no(State::Fulfilled));
+        for id in ["cancelled", "marked"] {
+            assert_eq!(all_three(&engine, id, lines), no(State::Cancelled));
+        }
+        assert_eq!(fulfil_part(&engine, "reserved", lines), Said::InvalidState(State::InventoryReserved));
+    }
+    let z = || Said::UnknownSku("Z".into());
+    assert_eq!(all_three(&engine, "paid", &[("A", 99), ("Z", 1)]), [z(), z(), z()]);
+    // Of two lines the first row is named, in whatever order they are written.
+    for lines in [[("A", 99), ("B", 98)], [("B", 98), ("A", 99)]] {
+        let much = || too_much("A", 1);
+        let expected = [much(), much(), support::short(&["A", "B"])];
+        assert_eq!(all_three(&engine, "paid", &lines), expected);
+    }
+    assert_eq!(before, everything());
+    settled(&engine);
+}
+
+#[test]
+fn a_change_in_part_names_skus_in_any_way_but_not_those_of_another_engine() {
+    let (engine, other) = (shop(&[("A", 9), ("B", 9)]), shop(&[("A", 9)]));
+    let (own, foreign) = (engine.sku("A").unwrap(), other.sku("A").unwrap());
+    let beyond = (0..100).map(|n| other.add_sku(&format!("R{n}"), 1).unwrap()).last().unwrap();
+    let _ = (engine.reserve("O", &[(own, 5)]).unwrap(), engine.pay("O").unwrap());
+    for sku in [foreign, beyond] {
+        for lines in [&[(sku, 1)][..], &[(own, 1), (sku, 1)], &[(sku, 1), (own, 9)]] {
+            assert!(matches!(engine.cancel_lines("O", lines), Err(CancelLinesError::UnknownSku(_))));
+            assert!(matches!(engine.fulfil_lines("O", lines), Err(FulfilLinesError::UnknownSku(_))));
+            assert!(matches!(engine.amend("O", lines), Err(AmendError::UnknownSku(_))));
+        }
+    }
+    assert_eq!(engine.cancel_lines("O", &[(&own, 1)]).unwrap().open, 4);
+    assert_eq!(engine.fulfil_lines("O", &[(String::from("A"), 1)]).unwrap().open, 3);
+    assert_eq!(engine.amend("O", &[(own, 1), (own, 3)]).unwrap().open, 2);
+    assert_eq!(parts(&engine, "O"), [("A".to_string(), [4, 2, 1, 1])]);
+    assert_eq!((book(&engine, "A"), book(&other, "A")), ((6, 2, 1), (9, 0, 0)));
+    settled(&engine);
+}
+
+#[test]
+fn units_of_a_line_that_add_up_to_the_largest_quantity() {
+    let engine = shop(&[("A", MAX_UNITS)]);
+    let (all, half) = (u32::MAX, 1 << 31);
+    for id in ["summed", "thousandfold", "grown"] {
+        assert_eq!(reserve(&engine, id, &[("A", all)]), Said::New);
+        assert_eq!(pay(&engine, id), Said::Done);
+    }
+    assert_eq!(cancel_part(&engine, "summed", &[("A", half), ("A", half - 2)]), Said::Left(1));
+    assert_eq!(fulfil_part(&engine, "summed", &[("A", 1), ("A", 1)]), too_much("A", 1));
+    assert_eq!(fulfil_part(&engine, "summed", &[("A", 1)]), Said::Ended(State::Fulfilled));
+    assert_eq!(parts(&engine, "summed"), [("A".to_string(), [all, 0, 1, all - 1])]);
+
+    assert_eq!(cancel_part(&engine, "thousandfold", &vec![("A", 1); 10_000]), Said::Left(u64::from(all) - 10_000));
+    assert_eq!(fulfil_part(&engine, "thousandfold", &vec![("A", 1); 10_000]), Said::Left(u64::from(all) - 20_000));
+    assert_eq!(amend(&engine, "thousandfold", &vec![("A", 1); 20_000]), Said::Ended(State::Fulfilled));
+
+    // Down to one unit and up to all again: what is lacking is the difference.
+    assert_eq!(amend(&engine, "grown", &[("A", 1)]), Said::Left(1));
+    let rest = engine.stock("A").unwrap().available;
+    engine.write_off("A", rest - u64::from(all) + 2).unwrap();
+    let short = Shortages(vec![Shortage { sku: "A".into(), wanted: all - 1, available: u64::from(all) - 2 }]);
+    assert_eq!(engine.amend("grown", &[("A", all)]), Err(AmendError::Insufficient { short }));
+    engine.restock("A", 1).unwrap();
+    assert_eq!(amend(&engine, "grown", &[("A", half), ("A", half - 1)]), Said::Left(all.into()));
+    assert_eq!(book(&engine, "A"), (0, all.into(), 10_001));
+    settled(&engine);
+}
+
+/// Units that come back in parts never find the row too full for them.
+#[test]
+fn a_row_filled_to_the_brim_takes_every_part_back() {
+    let engine = shop(&[("A", MAX_UNITS)]);
+    assert_eq!((reserve(&engine, "O", &[("A", 10)]), pay(&engine, "O")), (Said::New, Said::Done));
+    let overflow = |units| Err(RestockError::Overflow { units });
+    assert_eq!((engine.restock("A", 1), fulfil_part(&engine, "O", &[("A", 3)])), (overflow(1), Said::Left(7)));
+    assert_eq!((engine.restock("A", 1), cancel_part(&engine, "O", &[("A", 3)])), (overflow(1), Said::Left(4)));
+    assert_eq!((engine.restock("A", 1), amend(&engine, "O", &[("A", 8)])), (overflow(1), Said::Left(2)));
+    assert_eq!((engine.restock("A", 1), engine.cancel("O").unwrap().units()), (overflow(1), 2));
+    assert_eq!(book(&engine, "A"), (MAX_UNITS - 3, 0, 3));
+    engine.write_off("A", 1).unwrap();
+    assert_eq!(engine.restock("A", 1).unwrap().available, MAX_UNITS - 3);
+    settled(&engine);
+}
+
+#[test]
+fn an_order_of_as_many_skus_as_there_may_be_is_changed_to_as_many_others() {
+    let engine = Stockade::new();
+    let rows: Vec<_> = (0..2 * MAX_LINES).map(|n| (engine.add_sku(&format!("R{n}"), 4).unwrap(), 2)).collect();
+    let (first, second) = rows.split_at(MAX_LINES);
+    let full = 2 * MAX_LINES as u64;
+    assert!(engine.reserve("O", first).unwrap().is_new());
+    let available = |rows: &[(Sku, u32)]| {
+        let mut units: Vec<_> = rows.iter().map(|(sku, _)| engine.stock(*sku).unwrap().available).collect();
+        units.dedup();
+        units
+    };
+    for _ in 0..3 {
+        assert_eq!(engine.amend("O", second).unwrap().open, full);
+        assert_eq!((available(first), available(second)), (vec![4], vec![2]));
+        assert_eq!(engine.order("O").unwrap().lines.len(), MAX_LINES);
+        assert_eq!(engine.amend("O", first).unwrap().open, full);
+        assert_eq!((available(first), available(second)), (vec![2], vec![4]));
+    }
+    let why = Invalid::TooManyLines { skus: 4097 };
+    assert_eq!(engine.amend("O", &rows[..=MAX_LINES]), Err(AmendError::Invalid(why)));
+
+    // With one unit of the last line gone for good, that line has to stay.
+    let last = first[MAX_LINES - 1].0;
+    assert_eq!(engine.cancel_lines("O", &[(last, 1)]).unwrap().open, full - 1);
+    let sku = engine.sku_name(last).unwrap();
+    assert_eq!(engine.amend("O", second), Err(AmendError::TooFew { sku, wanted: 0, settled: 1 }));
+    assert_eq!(engine.amend("O", &rows[MAX_LINES - 1..2 * MAX_LINES - 1]).unwrap().open, full - 1);
+
+    // All short, all named; all cancelled, one by one and at once.
+    let three: Vec<_> = second.iter().map(|(sku, _)| (*sku, 3)).collect();
+    assert!(engine.reserve("P", &three[..MAX_LINES - 1]).is_err());
+    let ones: Vec<_> = rows[MAX_LINES - 1..2 * MAX_LINES - 1].iter().map(|(sku, _)| (*sku, 1)).collect();
+    assert_eq!(engine.cancel_lines("O", &ones).unwrap().open, full / 2 - 1);
+    assert_eq!(engine.cancel("O").unwrap().units(), full / 2 - 1);
+    assert!(engine.rows().all(|(_, stock)| stock.available == 4));
+    settled(&engine);
+}
+
+/// A refusal of a change in part is no change: it costs the order none of those it may have, and leaves nothing behind.
+#[test]
+fn a_hundred_thousand_refused_changes_in_part() {
+    let engine = shop(&[("A", 3), ("B", 0)]);
+    assert_eq!((reserve(&engine, "O", &[("A", 2)]), pay(&engine, "O")), (Said::New, Said::Done));
+    assert_eq!(cancel_part(&engine, "O", &[("A", 1)]), Said::Left(1));
+    let before = (engine.order("O"), engine.rows().collect::<Vec<_>>());
+    for _ in 0..25_000 {
+        assert_eq!(cancel_part(&engine, "O", &[("A", 2)]), too_much("A", 1));
+        assert_eq!(fulfil_part(&engine, "O", &[("A", 1), ("B", 1)]), too_much("B", 0));
+        assert_eq!(amend(&engine, "O", &[("B", 1)]), Said::TooFew("A".into(), 1));
+        assert_eq!(amend(&engine, "O", &[("A", 3), ("B", 1)]), support::short(&["B"]));
+    }
+    let stats = engine.stats();
+    assert_eq!((stats.refusals.too_much, stats.refusals.insufficient, stats.revised), (75_000, 25_000, 1));
+    assert_eq!(before, (engine.order("O"), engine.rows().collect()));
+    assert_eq!(fulfil_part(&engine, "O", &[("A", 1)]), Said::Ended(State::Fulfilled));
+    settled(&engine);
+}
+
 // Handles.
 
 #[test]
@@ -598,13 +829,6 @@ fn a_million_ids_that_collide_under_an_unkeyed_hash() {
     });
 }
 
-/// Memory of this process, where the system tells.
-fn resident_kib() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
 #[test]
 fn no_two_engines_hash_alike() {
     // Orders are listed as their hashes lie, so that a list which repeats would tell an attacker which ids collide.
@@ -681,6 +905,32 @@ fn every_error_says_what_is_the_matter_and_with_what() {
     tells(TransitionError::InvalidState { expected, actual }, &["expected INVENTORY_RESERVED", "PAID"]);
     tells(TransitionError::Insufficient { short: short() }, &["bolts", "42", "41"]);
     tells(TransitionError::Exhausted, &["new SKU", "new id"]);
+    tells(TransitionError::PartlyFulfilled, &["in part", "FULFILLED"]);
+    tells(CancelLinesError::Invalid(Invalid::NoLines), &["at least one line"]);
+    tells(CancelLinesError::UnknownOrder, &["unknown order"]);
+    tells(CancelLinesError::Expired, &["expired"]);
+    tells(CancelLinesError::InvalidState { actual }, &["PAID"]);
+    tells(CancelLinesError::UnknownSku(u()), &["bolts", "add_sku"]);
+    tells(CancelLinesError::TooMuch { sku: sku(), wanted: 42, open: 41 }, &["bolts", "42", "41", "open"]);
+    tells(CancelLinesError::Exhausted, &["counter", "whole"]);
+    tells(CancelLinesError::Full, &["full", "whole"]);
+    tells(FulfilLinesError::Invalid(Invalid::NoLines), &["at least one line"]);
+    tells(FulfilLinesError::UnknownOrder, &["unknown order"]);
+    tells(FulfilLinesError::Expired, &["expired", "pay_or_reserve_again"]);
+    tells(FulfilLinesError::InvalidState { actual: expected }, &["INVENTORY_RESERVED"]);
+    tells(FulfilLinesError::UnknownSku(u()), &["bolts", "add_sku"]);
+    tells(FulfilLinesError::TooMuch { sku: sku(), wanted: 42, open: 41 }, &["bolts", "42", "41", "open"]);
+    tells(FulfilLinesError::Exhausted, &["counter", "whole"]);
+    tells(FulfilLinesError::Full, &["full", "whole"]);
+    tells(AmendError::Invalid(Invalid::NoLines), &["at least one line"]);
+    tells(AmendError::UnknownOrder, &["unknown order"]);
+    tells(AmendError::Expired, &["expired", "new id"]);
+    tells(AmendError::InvalidState { actual: state }, &["CANCELLED"]);
+    tells(AmendError::UnknownSku(u()), &["bolts", "add_sku"]);
+    tells(AmendError::TooFew { sku: sku(), wanted: 41, settled: 42 }, &["bolts", "41", "42"]);
+    tells(AmendError::Insufficient { short: short() }, &["bolts", "42", "41", "nuts", "43"]);
+    tells(AmendError::Exhausted, &["new SKU", "new id"]);
+    tells(AmendError::Full, &["full"]);
     tells(HoldClosed { state }, &["CANCELLED"]);
 }
 

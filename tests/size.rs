@@ -1,10 +1,17 @@
-//! Room from the beginning, a limit on orders, and many orders in one call.
+//! Room from the beginning, a limit on orders, many orders in one call, and what an order costs that is changed in part.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::sync::Barrier;
+#[path = "support/resident.rs"]
+mod resident;
 
-use stockade::{BuildError, Cancelled, CreateError, Invalid, ReserveError, Reserved, Stockade, VoidError};
+use std::sync::{Arc, Barrier};
+
+use resident::resident_kib;
+use stockade::{
+    AmendError, BuildError, CancelLinesError, Cancelled, CreateError, FulfilLinesError, Invalid, ManualClock,
+    PayAgainError, ReserveError, Reserved, State, Stockade, VoidError,
+};
 
 fn ids(n: usize) -> Vec<String> {
     (0..n).map(|i| format!("order-{i}")).collect()
@@ -131,5 +138,73 @@ fn batches_that_cross_accept_each_order_once() {
         answers.filter(|answer| answer.as_ref().is_ok_and(|reserved| reserved.is_new())).count()
     });
     assert_eq!(new, 700);
+    assert!(shop.audit().is_sound());
+}
+
+/// An order of one line takes 80 bytes for its first change (16 for its ledger, and a record of 64), 64 for its second, and
+/// after that none: editions take turns in the same memory. More lines take 24 bytes a line and 8 in each of the two, in
+/// records of 48 that are 64 with their heads. Ledgers come by the thousand, so few orders that are changed among many
+/// cost up to 16 KiB each.
+#[test]
+fn what_a_change_in_part_costs_in_bytes() {
+    const ORDERS: u64 = 1 << 17;
+    let shop = Stockade::new();
+    let sku = shop.add_sku("A", 100 * ORDERS).unwrap();
+    let ids = ids(ORDERS as usize);
+    for id in &ids {
+        assert!(shop.reserve(id, &[(sku, 100)]).unwrap().is_new());
+    }
+    // Other tests run beside this one, so there is some room in the numbers.
+    for most in [80 + 40, 64 + 40, 40, 40] {
+        let before = resident_kib();
+        for id in &ids {
+            let _ = shop.cancel_lines(id, &[(sku, 1)]).unwrap();
+        }
+        if let (Some(before), Some(after)) = (before, resident_kib()) {
+            let each = after.saturating_sub(before) * 1024 / ORDERS;
+            println!("{each} bytes");
+            assert!(each <= most, "{each} bytes for each change");
+        }
+    }
+    assert!(shop.audit().is_sound());
+}
+
+/// As often as the counter of changes allows, then a typed answer; the order can still go every other way. Changes take no room
+/// from the limit on orders, and no more memory.
+#[test]
+fn an_order_is_changed_in_part_a_million_times() {
+    const CHANGES: u32 = (1 << 20) - 3;
+    let clock = Arc::new(ManualClock::default());
+    let shop = Stockade::builder().clock(Arc::clone(&clock)).max_orders(3).build().unwrap();
+    shop.add_sku("A", 1 << 35).unwrap();
+    let all = [("A", u32::MAX)];
+    let _ = (shop.reserve("cancelled", &all).unwrap(), shop.reserve("fulfilled", &all).unwrap());
+    let _ = (shop.reserve_for("amended", &[("A", 1)], 10).unwrap(), shop.pay("fulfilled").unwrap());
+    let before = resident_kib();
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..CHANGES).for_each(|_| _ = shop.cancel_lines("cancelled", &[("A", 1)]).unwrap()));
+        scope.spawn(|| (0..CHANGES).for_each(|_| _ = shop.fulfil_lines("fulfilled", &[("A", 1)]).unwrap()));
+        scope.spawn(|| (0..CHANGES).for_each(|n| _ = shop.amend("amended", &[("A", 2 - n % 2)]).unwrap()));
+    });
+    if let (Some(before), Some(after)) = (before, resident_kib()) {
+        assert!(after.saturating_sub(before) < 24 << 10, "{} KiB", after - before);
+    }
+    assert_eq!(shop.stats().revised, 3 * u64::from(CHANGES));
+
+    let open = u64::from(u32::MAX - CHANGES);
+    assert_eq!(shop.cancel_lines("cancelled", &[("A", 1)]), Err(CancelLinesError::Exhausted));
+    assert_eq!(shop.fulfil_lines("fulfilled", &[("A", 1)]), Err(FulfilLinesError::Exhausted));
+    assert_eq!(shop.amend("amended", &[("A", 1)]), Err(AmendError::Exhausted));
+    assert_eq!(shop.amend("amended", &[("A", 2)]).map(|same| same.open), Ok(2), "to what it is already");
+    assert_eq!(shop.stock("A").unwrap().available, (1 << 35) - open - u64::from(u32::MAX) - 2);
+
+    let _ = shop.pay("cancelled").unwrap();
+    assert_eq!(shop.cancel("cancelled").unwrap().units(), open);
+    let _ = shop.fulfil("fulfilled").unwrap();
+    assert_eq!(shop.balance("A").unwrap().shipped, u64::from(u32::MAX));
+    clock.set_ms(10);
+    assert_eq!(shop.expire_due(9), ["amended"]);
+    assert_eq!(shop.pay_or_reserve_again("amended"), Err(PayAgainError::Exhausted));
+    assert_eq!(shop.order("amended").unwrap().state, State::Cancelled);
     assert!(shop.audit().is_sound());
 }
