@@ -3,7 +3,7 @@
 use crate::arena::Full;
 use crate::change::Change;
 use crate::engine::Found;
-use crate::layout::{LAST_RESERVE_TAG, MAX_LINES};
+use crate::layout::LAST_RESERVE_TAG;
 use crate::ledger::Part;
 use crate::record::RowLine;
 use crate::request::RowLines;
@@ -262,10 +262,6 @@ impl Stockade {
             }
             let change = i64::from(line.quantity) - i64::from(before.ordered);
             amended.push(Part { ordered: line.quantity, change, ..before });
-        }
-        let kept = amended.iter().filter(|part| part.ordered > 0).count();
-        if kept > MAX_LINES {
-            return Err(Invalid::TooManyLines { skus: kept }.into());
         }
         Ok(amended)
     }
