@@ -50,7 +50,7 @@ fn any_verb(shop: &Stockade, id: &str, dice: &mut Dice) {
     // Nearly always the lines that belong to the id.
     let own = id.bytes().last().unwrap_or_default() as usize;
     let lines = lines[if dice.roll(20) == 0 { dice.roll(6) } else { own } % 6];
-    match dice.roll(20) {
+    match dice.roll(24) {
         0 => _ = shop.create(id, lines),
         1..=5 => _ = shop.reserve(id, lines),
         6 => _ = shop.hold(id, lines).map(|hold| hold.keep()),
@@ -63,6 +63,11 @@ fn any_verb(shop: &Stockade, id: &str, dice: &mut Dice) {
         17 => _ = shop.extend(id, 4),
         18 => _ = shop.pay_or_reserve_again(id),
         19 => _ = shop.expire_due(3),
+        // Orders that are changed in part.
+        20 => _ = shop.cancel_lines(id, &[(lines[0].0, 1)]),
+        21 => _ = shop.amend(id, &[(lines[0].0, 1 + dice.roll(3) as u32), ("B", 1)]),
+        22 => _ = shop.amend(id, lines),
+        23 if dice.roll(10) == 0 && shop.fulfil_lines(id, &[("C", 1)]).is_ok() => _ = shop.restock("C", 1),
         12 if dice.roll(50) == 0 => _ = shop.fulfil(id),
         12 => _ = shop.transition(id, State::Paid, State::Cancelled),
         13 => _ = shop.transition(id, State::Created, State::InventoryReserved),
