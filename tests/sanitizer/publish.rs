@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
 use stockade_hooked::State::{self, Cancelled, Created, Fulfilled, InventoryReserved, Paid};
-use stockade_hooked::{ReserveError, Stockade};
+use stockade_hooked::{ReserveError, Stockade, TransitionError};
 
 use crate::pace;
 use crate::plain::Plain;
@@ -53,6 +53,17 @@ const WAYS: &[Way] = &[
     way("cancel, by a refusal", created, cancel, is_closed),
     way("void", reserved, void, is_back),
     way("void of an unknown id", stocked, void, is_closed),
+    way("cancel_lines", two_paid, cancel_one, one_open),
+    way("cancel_lines, in the stock", two_paid, cancel_one, is_back),
+    way("cancel_lines, by the end of the order", reserved, cancel_one, |s, k| is(s, k, Cancelled)),
+    way("amend", two_paid, amend, one_open),
+    way("amend, in the stock", two_paid, amend, is_back),
+    way("fulfil_lines", two_paid, fulfil_one, one_open),
+    way("fulfil_lines, in the books", two_paid, fulfil_one, |s, k| s.balance(k).is_ok_and(|it| it.shipped == 1)),
+    way("fulfil_lines, by a refusal", paid, fulfil_one, |s, k| {
+        s.transition(k, Created, Cancelled)
+            == Err(TransitionError::InvalidState { expected: Created, actual: Fulfilled })
+    }),
 ];
 
 fn empty(shop: &Stockade, key: &str) {
@@ -78,6 +89,13 @@ fn paid(shop: &Stockade, key: &str) {
     pay(shop, key);
 }
 
+/// The order of two, of two units that there are.
+fn two_paid(shop: &Stockade, key: &str) {
+    shop.add_sku(key, 2).unwrap();
+    let _ = shop.reserve(key, &[(key, 2)]).unwrap();
+    pay(shop, key);
+}
+
 fn restock(shop: &Stockade, key: &str) {
     shop.restock(key, 1).unwrap();
 }
@@ -100,6 +118,22 @@ fn cancel(shop: &Stockade, key: &str) {
 
 fn void(shop: &Stockade, key: &str) {
     let _ = shop.void(key).unwrap();
+}
+
+fn cancel_one(shop: &Stockade, key: &str) {
+    let _ = shop.cancel_lines(key, &[(key, 1)]).unwrap();
+}
+
+fn fulfil_one(shop: &Stockade, key: &str) {
+    let _ = shop.fulfil_lines(key, &[(key, 1)]).unwrap();
+}
+
+fn amend(shop: &Stockade, key: &str) {
+    let _ = shop.amend(key, &[(key, 1)]).unwrap();
+}
+
+fn one_open(shop: &Stockade, key: &str) -> bool {
+    shop.order(key).is_some_and(|order| order.lines[0].open == 1)
 }
 
 fn is(shop: &Stockade, key: &str, state: State) -> bool {
