@@ -86,6 +86,34 @@ const SCENARIOS: &[Scenario] = &[
     scenario("void unknown", |_| {}, |s| drop(s.void("id"))),
     scenario("pay", reserved, |s| drop(s.pay("id"))),
     scenario("fulfil", paid, |s| drop(s.fulfil("id"))),
+    scenario("cancel lines", reserved, |s| drop(s.cancel_lines("id", &[("A", 1)]))),
+    scenario("cancel all lines of a hold", held, |s| drop(s.cancel_lines("id", &[("A", 2), ("B", 1)]))),
+    scenario("fulfil lines", paid, |s| drop(s.fulfil_lines("id", &[("A", 1)]))),
+    scenario("amend", held, |s| drop(s.amend("id", &[("A", 1), ("B", 9), ("last", 1)]))),
+    scenario(
+        "amend again",
+        |s| {
+            held(s);
+            drop(s.amend("id", &[("A", 4)]));
+        },
+        |s| drop(s.amend("id", &[("A", 3), ("B", 2)])),
+    ),
+    scenario(
+        "cancel the rest",
+        |s| {
+            paid(s);
+            drop(s.fulfil_lines("id", &[("A", 1)]));
+        },
+        |s| drop(s.cancel("id")),
+    ),
+    Scenario {
+        meddle: |s, step| {
+            if step == Step::RevisionBegun {
+                drop(s.write_off("last", 1));
+            }
+        },
+        ..scenario("amend refused in a race", reserved, |s| drop(s.amend("id", &[("A", 1), ("last", 1)])))
+    },
     scenario("hold dropped", |_| {}, |s| drop(s.hold("id", &[("A", 2), ("B", 3)]))),
     scenario("restock", |_| {}, |s| drop(s.restock("A", 7))),
     scenario("write off", |_| {}, |s| drop(s.write_off("A", 7))),
@@ -222,6 +250,9 @@ fn workload(shop: &Shop) {
     drop(shop.reserve("id", &[("A", 2)]));
     drop(shop.pay_or_reserve_again("id"));
     drop(shop.pay("id"));
+    drop(shop.amend("id", &[("A", 3), ("B", 1)]));
+    drop(shop.cancel_lines("id", &[("A", 1)]));
+    drop(shop.fulfil_lines("id", &[("A", 1)]));
     drop(shop.cancel("id"));
     drop(shop.void("id"));
     assert!(shop.orders().filter(|order| order.state.holds()).all(|order| !order.id.starts_with("work")));
