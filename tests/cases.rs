@@ -4,7 +4,9 @@
 //! `Already`; BadState is `Closed` or `InvalidState`; Conflict is `LinesDiffer`; Stale is `VersionConflict`. A cancel
 //! that meets an unknown id is `void`. `set(A,version,n)` counts units on hand, the engine's row only the free ones.
 //!
-//! `cancel(O,[..])` and `fulfil(O,[..])` are `cancel_lines` and `fulfil_lines`. `pay_or_retake` is `pay_or_reserve_again`, `expire` is `expire_due`, `@t` sets a `ManualClock`. A reserve of an id whose
+//! `cancel(O,[..])` and `fulfil(O,[..])` are `cancel_lines` and `fulfil_lines`.
+//!
+//! `pay_or_retake` is `pay_or_reserve_again`, `expire` is `expire_due`, `@t` sets a `ManualClock`. A reserve of an id whose
 //! hold is dead is `Closed`; renewing a dead hold is `extend`.
 //!
 //! "Partly" leaves out what needs a later verb, named here.

@@ -1,4 +1,4 @@
-//! Room from the beginning, a limit on orders, many orders in one call, and what an order costs that is changed in part.
+//! Room from the beginning, a limit on orders, many orders in one call, and what changes in part cost.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -141,9 +141,9 @@ fn batches_that_cross_accept_each_order_once() {
     assert!(shop.audit().is_sound());
 }
 
-/// An order of one line takes 80 bytes for its first change (16 for its ledger, and a record of 64), 64 for its second, and
-/// after that none: editions take turns in the same memory. More lines take 24 bytes a line and 8 in each of the two, in
-/// records of 48 that are 64 with their heads. Ledgers come by the thousand, so few orders that are changed among many
+/// An order of one line takes 80 bytes for its first change (16 for its ledger, and a record of 64), 64 for its
+/// second, and after that none: the next edition gets the memory of the one before the last. An edition is 8 bytes and
+/// 24 for each line, 48 of them in a record. Ledgers come by the thousand, so few orders that are changed among many
 /// cost up to 16 KiB each.
 #[test]
 fn what_a_change_in_part_costs_in_bytes() {
@@ -169,8 +169,8 @@ fn what_a_change_in_part_costs_in_bytes() {
     assert!(shop.audit().is_sound());
 }
 
-/// As often as the counter of changes allows, then a typed answer; the order can still go every other way. Changes take no room
-/// from the limit on orders, and no more memory.
+/// As often as the counter of changes allows, then a typed answer; the order can still go every other way. Changes take
+/// no room from the limit on orders, and no more memory.
 #[test]
 fn an_order_is_changed_in_part_a_million_times() {
     const CHANGES: u32 = (1 << 20) - 3;

@@ -132,7 +132,7 @@ fn c13_one_line_that_cannot_change_keeps_the_others_from_changing() {
     }
 }
 
-/// Two orders that grow and shrink across the same rows in opposite directions, each line of them with units of its own.
+/// Two orders grow and shrink across the same rows in opposite directions, each line with units of its own.
 #[test]
 fn c13_changes_of_several_lines_cross_and_neither_fails() {
     within(30, || {

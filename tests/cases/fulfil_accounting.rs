@@ -171,7 +171,7 @@ fn c80_parts_fulfilled_and_cancelled_by_many_at_once() {
             (0..).take_while(|_| yes()).count() as u32 * units
         });
         let sum = |of: &[usize]| of.iter().map(|i| told[*i]).sum::<u32>();
-        // Who takes two at a time may leave one. Where cores are few, the others may be through before anything is fulfilled.
+        // Who takes two at a time may leave one. Where cores are few, all may be cancelled before anybody fulfils.
         let rest = fulfil(&engine, "O1");
         for (sku, ordered, fulfilled, cancelled) in [("A", 50, &[0, 4], &[1, 5]), ("B", 70, &[2, 6], &[3, 7])] {
             let line = parts(&engine, "O1").into_iter().find(|line| line.0 == sku).unwrap().1;

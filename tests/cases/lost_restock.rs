@@ -63,7 +63,7 @@ fn c56_every_way_out_of_every_state_for_one_line_and_for_many() {
     }
 }
 
-/// The same after all that can be changed has been changed: a line dropped, one added, one lowered, one cancelled in part.
+/// The same after everything has been changed: a line dropped, one added, one lowered, one cancelled in part.
 #[test]
 fn c56_every_way_out_of_an_order_that_was_changed_in_part() {
     type Way = fn(&Stockade, &ManualClock) -> bool;

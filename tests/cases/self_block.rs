@@ -15,7 +15,7 @@ fn c73_an_amend_does_not_count_the_own_units_as_taken() {
     settled(&engine);
 }
 
-/// A refusal names the difference, and only the lines for which there is not enough; what would be lowered is not lowered.
+/// A refusal names the difference, and only of the lines that are short; what would be lowered is not lowered.
 #[test]
 fn c73_a_refused_amend_names_the_difference() {
     let engine = shop(&[("A", 12), ("B", 3), ("C", 5)]);

@@ -285,8 +285,8 @@ impl Sequential {
 
     // Changes in part.
 
-    /// `Invalid` comes first, then what the order says, then a SKU that is not there; the first line, by row, that has too
-    /// little open.
+    /// Refusals in this order: invalid lines; then what the order says; then a SKU that is not there; then the first
+    /// line, by row, that has too little open.
     pub fn cancel_lines(&mut self, id: &str, lines: &[(&str, u32)]) -> Result<Left, CancelLinesError> {
         let (mut parts, wanted) = self.to_revise(id, lines, &[InventoryReserved, Paid]).map_err(cancels_nothing)?;
         for (&row, &wanted) in &wanted {
@@ -430,8 +430,8 @@ impl Sequential {
         Ok(self.step(id, to))
     }
 
-    /// The lines of an order that is to be. Refusals in this order: invalid whatever the stock; then what a known id says;
-    /// then a SKU that is not there.
+    /// The lines of an order that is to be. Refusals in this order: invalid whatever the stock; then what a known id
+    /// says; then a SKU that is not there.
     fn lines(&self, id: &str, lines: &[(&str, u32)]) -> Result<Wanted, ReserveError> {
         let wanted = self.wanted(lines)?;
         if let Some(order) = self.orders.get(id) {
