@@ -31,8 +31,8 @@ use crate::{BuildError, Builder, Line, Sku, UnknownSku};
 /// with a deadline some 70 bytes for each line and as many again in an ordered set, until it is paid for or
 /// [`expire_due`](Self::expire_due) has told of its end. A SKU takes 328 bytes. An empty engine takes about 240 KiB;
 /// memory grows by about 64 KiB at a time, and nobody ever has to clear or copy more than that at once. An order that
-/// was changed in part takes 128 bytes more for each two lines (both editions), and 16 in chunks of 16 KiB; a request
-/// key some 300 bytes.
+/// was changed in part takes 16 bytes more (in chunks of a thousand orders) and two editions of its lines, each of 8
+/// bytes and 24 for each line, 48 of them in 64; a request key some 300 bytes.
 ///
 /// With millions of orders the wait for memory is most of a call: the index cell of the id is seldom near, nor is the
 /// record of an old order. Besides these, with handles and nothing in the way, for an order of *n* lines:

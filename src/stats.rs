@@ -206,7 +206,7 @@ pub struct Refusals {
     pub invalid_state: u64,
     /// A step of an order whose hold had expired.
     pub expired: u64,
-    /// More of a line than is open, or less than is settled.
+    /// More of a line than is open, or an amendment below what is fulfilled and cancelled.
     pub too_much: u64,
     /// A request key that came with other content.
     pub key_reused: u64,
