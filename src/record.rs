@@ -42,7 +42,7 @@ const OF_TAG: Field = IS_TOLD.then(TAG_BITS);
 
 /// A snapshot of a timed order's deadline word: when the hold ends that the operation `tag` takes or took. It moves
 /// from announcement to announcement while the order is CREATED, and later while the hold is extended; once it is dead,
-/// it only becomes told.
+/// it only becomes told, or notes a late payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Deadline(u64);
 
@@ -53,7 +53,7 @@ impl Deadline {
     }
 
     pub(crate) fn ends_ms(self) -> u64 {
-        ENDS_MS.get(self.0)
+        if self.taken_again().is_some() { NEVER } else { ENDS_MS.get(self.0) }
     }
 
     pub(crate) fn tag(self) -> u32 {
@@ -72,6 +72,18 @@ impl Deadline {
     /// Dead, and the caller of `expire_due` knows.
     pub(crate) fn told(self) -> Self {
         Deadline(IS_TOLD.set(self.0, 1))
+    }
+
+    /// What is left of it when an order that was paid for late is changed: where its end stood, stands the tag under
+    /// which the units were taken again. That under which they were taken first stays: whoever did either may have yet
+    /// to learn it.
+    pub(crate) fn note(self, taken_again: u32) -> Self {
+        Deadline(IS_TOLD.set(Deadline::new(u64::from(taken_again), self.tag()).0, 1))
+    }
+
+    /// The tag so noted. (Otherwise only what is dead is told.)
+    pub(crate) fn taken_again(self) -> Option<u32> {
+        (IS_TOLD.get(self.0) == 1 && !self.is_dead()).then(|| ENDS_MS.get(self.0) as u32)
     }
 
     /// Whether a hold that ends so has ended, or never lived past somebody else's reading of the clock.

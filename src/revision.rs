@@ -12,7 +12,6 @@
 use crate::arena::Full;
 use crate::change::Change;
 use crate::hooks::{Step, step};
-use crate::layout::NEVER;
 use crate::ledger::{Edition, Part};
 use crate::protocol::{Protocol, Verdict};
 use crate::record::Deadline;
@@ -121,8 +120,9 @@ impl Protocol {
         if word.phase() != Phase::Paid || word.is_revision() {
             return;
         }
-        while let Some(deadline) = self.records.deadline(slot).filter(|deadline| deadline.tag() < word.tag()) {
-            self.records.set_deadline(slot, deadline, Deadline::new(NEVER, word.tag()));
+        let is_missing = |it: &Deadline| it.tag() < word.tag() && it.taken_again().is_none();
+        while let Some(deadline) = self.records.deadline(slot).filter(is_missing) {
+            self.records.set_deadline(slot, deadline, deadline.note(word.tag()));
         }
     }
 }

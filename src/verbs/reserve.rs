@@ -322,10 +322,14 @@ impl Stockade {
     /// The operation of an attempt that others have decided, if it was accepted.
     fn outcome(&self, slot: u32, busy: OrderWord) -> Option<Op> {
         let records = &self.protocol.records;
-        let noted = records.deadline(slot).map(Deadline::tag);
+        let deadline = records.deadline(slot);
         let (word, tag) = (records.get(slot).state(), busy.tag());
         let is_revival = busy.phase() == Phase::Reviving;
-        let accepted = if is_revival { word.revived(tag, noted) } else { word.accepted(tag, noted) };
+        let accepted = if is_revival {
+            word.revived(tag, deadline.and_then(Deadline::taken_again))
+        } else {
+            word.accepted(tag, deadline.map(Deadline::tag))
+        };
         accepted.then_some(Op { slot, tag })
     }
 
