@@ -40,6 +40,8 @@ steps! {
     EffectSeen,
     /// A line of an order was read, the order's state is not.
     LineRead,
+    /// An order's ledger named an edition, of which nothing is read.
+    EditionFound,
     /// A line of an edition was read, the order's state is not.
     EditionRead,
     /// Rows were looked at and one was short; they are not looked at again.

@@ -16,6 +16,7 @@
 
 use crate::arena::Full;
 use crate::change::Change;
+use crate::hooks::{Step, step};
 use crate::layout::{Field, SLOT_BITS, TAG_BITS};
 use crate::pair::Pair;
 use crate::record::{Payload, Pen, Records, RowLine};
@@ -121,7 +122,9 @@ impl Pair {
     /// The edition that was announced for an operation.
     fn announced(&self, tag: u32) -> Option<u32> {
         let places = self.0.iter().map(|place| Place(place.load()));
-        places.filter(|place| place.tag() == tag).find_map(Place::edition)
+        let announced = places.filter(|place| place.tag() == tag).find_map(Place::edition);
+        step(Step::EditionFound);
+        announced
     }
 }
 
@@ -157,7 +160,9 @@ impl Records {
 
     /// The lines of an order in the edition of this number.
     pub(crate) fn edition(&self, slot: u32, number: usize) -> Parts<'_> {
-        self.parts(self.ledger(slot).and_then(|ledger| ledger.place(number).edition()))
+        let edition = self.ledger(slot).and_then(|ledger| ledger.place(number).edition());
+        step(Step::EditionFound);
+        self.parts(edition)
     }
 
     /// The lines that a revision announced.

@@ -16,13 +16,24 @@ pub struct Stopped<R> {
 
 impl<R: Send + 'static> Stopped<R> {
     pub fn at(step: Step, shop: &Arc<Stockade>, work: impl FnOnce(&Stockade) -> R + Send + 'static) -> Self {
+        Self::at_pass(1, step, shop, work)
+    }
+
+    /// The same when it passes the step for the n-th time.
+    pub fn at_pass(
+        n: u32,
+        step: Step,
+        shop: &Arc<Stockade>,
+        work: impl FnOnce(&Stockade) -> R + Send + 'static,
+    ) -> Self {
         let (stopped, is_stopped) = channel();
         let (wake, woken): (_, Receiver<()>) = channel();
         let shop = Arc::clone(shop);
         let thread = std::thread::spawn(move || {
-            let passed = Cell::new(false);
+            let passes = Cell::new(0);
             let hook = move |at| {
-                if at == step && !passed.replace(true) {
+                passes.set(passes.get() + u32::from(at == step));
+                if at == step && passes.get() == n {
                     stopped.send(()).unwrap();
                     let _ = woken.recv();
                 }
