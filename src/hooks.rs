@@ -60,6 +60,8 @@ steps! {
     RowComputed,
     /// One row is finished.
     RowFinished,
+    /// The state of an order was read whose attempt others have decided, its deadline is not.
+    DecisionSeen,
     /// A refused record is marked dead.
     MarkedDead,
     /// Stock or order was read for a refusal, the id not looked up again.

@@ -390,6 +390,25 @@ fn who_did_not_decide_is_not_told_another_ones_success() {
     assert!(matches!(taken_by_another, Ok(Reserved::Replayed(_))));
 }
 
+/// Others have refused what this call has begun, and it is about to learn that when another call reserves the order.
+#[test]
+fn who_was_refused_is_not_told_of_a_success_after_that() {
+    let shop = shop(1);
+    let _ = shop.create("one", &[("A", 1)]).unwrap();
+    let (others, refused, reserved) = (Arc::clone(&shop), Cell::new(false), Cell::new(false));
+    let hook = move |at| {
+        if at == Step::RetryBegun && !refused.replace(true) {
+            others.write_off("A", 1).unwrap();
+            assert!(others.pay("one").is_err());
+            others.restock("A", 1).unwrap();
+        } else if at == Step::DecisionSeen && !reserved.replace(true) {
+            assert!(others.reserve("one", &[("A", 1)]).unwrap().is_new());
+        }
+    };
+    let told = with_hook(hook, || shop.reserve("one", &[("A", 1)]));
+    assert!(matches!(told, Ok(Reserved::Replayed(_))), "{told:?}");
+}
+
 /// An edit has entered one of books and row and not the other.
 #[test]
 fn an_audit_is_not_alarmed_by_an_edit_under_way() {

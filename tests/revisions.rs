@@ -6,14 +6,15 @@
 #[path = "support/stopped.rs"]
 mod stopped;
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use stockade_hooked::hooks::Step;
+use stockade_hooked::hooks::{Step, with_hook};
 use stockade_hooked::{
-    AmendError, CancelLinesError, CancelReason, ExtendError, Extended, ManualClock, PaidLate, PayAgainError, Reserved,
-    Revised, State, Stockade,
+    Advanced, AmendError, CancelLinesError, CancelReason, ExtendError, Extended, ManualClock, PaidLate, PayAgainError,
+    Reserved, Revised, State, Stockade,
 };
 use stopped::Stopped;
 
@@ -347,6 +348,22 @@ fn who_paid_late_is_told_so_though_the_order_has_been_changed() {
         assert!(matches!(payment, Ok(PaidLate::Again { .. })), "{payment:?}");
         books_balance(&shop);
     }
+}
+
+/// The same, and the change comes when the payment is about to learn what was decided.
+#[test]
+fn who_paid_late_is_told_so_though_the_order_is_being_changed() {
+    let shop = shop_with_an_expired_hold();
+    let (others, helped, changed) = (Arc::clone(&shop), Cell::new(false), Cell::new(false));
+    let hook = move |at| {
+        if at == Step::RetryBegun && !helped.replace(true) {
+            assert!(matches!(others.pay("held"), Ok(Advanced::Already { .. })));
+        } else if at == Step::DecisionSeen && !changed.replace(true) {
+            assert_eq!(open(cancel_a(&others, "held")), 1);
+        }
+    };
+    let payment = with_hook(hook, || shop.pay_or_reserve_again("held"));
+    assert!(matches!(payment, Ok(PaidLate::Again { .. })), "{payment:?}");
 }
 
 /// Of two late payments one has taken the units; the other was refused before that, by others, and learns so.

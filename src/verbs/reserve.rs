@@ -322,8 +322,10 @@ impl Stockade {
     /// The operation of an attempt that others have decided, if it was accepted.
     fn outcome(&self, slot: u32, busy: OrderWord) -> Option<Op> {
         let records = &self.protocol.records;
-        let deadline = records.deadline(slot);
         let (word, tag) = (records.get(slot).state(), busy.tag());
+        step(Step::DecisionSeen);
+        // Read after the state: before an operation that it may name began, the deadline said whose units there are.
+        let deadline = records.deadline(slot);
         let is_revival = busy.phase() == Phase::Reviving;
         let accepted = if is_revival {
             word.revived(tag, deadline.and_then(Deadline::taken_again))
