@@ -247,9 +247,14 @@ impl Protocol {
         let record = self.records.get(made.slot);
         let is_mine = loop {
             let word = record.state();
+            let op = Op { slot: made.slot, tag: word.tag() };
             if word.is_busy() {
-                self.help(Op { slot: made.slot, tag: word.tag() });
-            } else if word.is_forgotten() || record.advance(word, word.forgotten()) {
+                self.help(op);
+                continue;
+            }
+            // What a thread that panicked has left in the row means nothing once the record is used again.
+            self.finish(op, word);
+            if word.is_forgotten() || record.advance(word, word.forgotten()) {
                 break !word.is_forgotten();
             }
         };
