@@ -220,9 +220,8 @@ impl Protocol {
                 continue;
             }
             change(&requests.kept, |kept| Some(kept + 1));
-            if requests.kept.load() > requests.max {
-                self.forget_oldest_request();
-            }
+            // Again if others were about to forget the same: then only one has gone for all of them.
+            while requests.kept.load() > requests.max && self.forget_oldest_request() {}
             step(Step::RequestEntered);
             return self.young_enough(issued).map(|()| made);
         }
@@ -236,10 +235,11 @@ impl Protocol {
         }
     }
 
-    fn forget_oldest_request(&self) {
+    /// Forgets the oldest request, or finds that somebody else does. False: there is none. Lock-free.
+    fn forget_oldest_request(&self) -> bool {
         let requests = &self.requests;
         requests.edge.touch();
-        let Some(oldest) = requests.all.front() else { return };
+        let Some(oldest) = requests.all.front() else { return false };
         let (issued, made) = (oldest.key().0, oldest.value().made);
         // First of all: who does not find it any more must know that it may have been.
         change(&requests.forgotten, |forgotten| (forgotten <= issued).then_some(issued + 1));
@@ -265,6 +265,7 @@ impl Protocol {
             self.retention.retire(made.slot);
             self.reclaim();
         }
+        true
     }
 
     /// What a request about an order was answered, if it was.
