@@ -259,7 +259,8 @@ impl Protocol {
             }
         };
         requests.edge.touch();
-        requests.all.remove(oldest.key());
+        // This entry: its key may have come again, entered by a thread that had not found it.
+        oldest.remove();
         if is_mine {
             change(&requests.kept, |kept| kept.checked_sub(1));
             self.retention.retire(made.slot);
