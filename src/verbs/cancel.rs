@@ -82,11 +82,16 @@ impl Stockade {
             };
             let mark = self.protocol.records.draft(id, None, &[], Phase::Cancelled, 1)?;
             let record = mark.record();
-            record.set_state(self.protocol.ending(record.state().because(CancelReason::Voided)));
+            let marked = record.state().because(CancelReason::Voided);
+            // As old as it is in the index, however long that takes: until then it cannot be forgotten.
+            let forgets = self.protocol.retention.forgets();
+            record.set_state(marked.guarded(forgets));
             step(Step::Drafted);
             if self.enter(id, unknown, mark.slot)? {
-                self.protocol.count_ended(mark.record().state());
-                mark.publish();
+                let slot = mark.publish();
+                if forgets {
+                    self.protocol.advance(slot, marked.guarded(true), marked);
+                }
                 self.protocol.tally.add(Event::Marked);
                 return Ok(Cancelled::Unknown);
             }
