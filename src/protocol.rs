@@ -367,11 +367,14 @@ impl Protocol {
 
     /// Moves an order's state word on and counts the transition; false if it was `from` no more.
     pub(crate) fn advance(&self, slot: u32, from: OrderWord, to: OrderWord) -> bool {
-        let to = self.ending(to);
+        let ends = self.retention.forgets() && to.has_ended();
+        let to = if ends { self.ended(to) } else { to };
         let moved = self.records.get(slot).advance(from, to);
+        if ends && moved {
+            self.count_ended(to);
+        }
         if let (true, Some(transition)) = (moved, Event::of(from, to)) {
             self.tally.add(transition);
-            self.count_ended(to);
         }
         moved
     }

@@ -83,18 +83,15 @@ impl Protocol {
         Some(now / kept.div_ceil(KEPT).max(1) % (1 << AGE_BITS))
     }
 
-    /// The state of an order that ends now. (One that has LAPSED had ended before.)
-    pub(crate) fn ending(&self, word: OrderWord) -> OrderWord {
-        match self.age() {
-            Some(age) if word.has_ended() && word.phase() != Phase::Lapsed => word.ended_in(age),
-            _ => word,
-        }
+    /// The state of an order that ends now. One that has LAPSED had ended before.
+    pub(crate) fn ended(&self, word: OrderWord) -> OrderWord {
+        let age = self.age().filter(|_| word.phase() != Phase::Lapsed);
+        age.map_or(word, |age| word.ended_in(age))
     }
 
-    /// Counts an order that has ended, if orders are counted.
+    /// Counts an order that has ended, if they are counted: only by the thread that has ended it.
     pub(crate) fn count_ended(&self, word: OrderWord) {
-        let counts = matches!(self.retention.keep, Some(Keep::Newest(_)));
-        if counts && word.has_ended() && word.phase() != Phase::Lapsed {
+        if word.phase() != Phase::Lapsed && matches!(self.retention.keep, Some(Keep::Newest(_))) {
             change(&self.retention.ended, |ended| Some(ended + 1));
         }
     }
