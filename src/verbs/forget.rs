@@ -43,7 +43,8 @@ impl Stockade {
     /// ```
     pub fn forget_finished(&self, limit: usize) -> usize {
         let protocol = &self.protocol;
-        let Some(_pin) = protocol.retention.pin() else { return 0 };
+        let Some(pin) = protocol.retention.pin() else { return 0 };
+        pin.flush();
         protocol.reclaim();
         let (mut looked_at, mut forgotten) = (0, 0);
         while looked_at < limit {
