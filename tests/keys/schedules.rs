@@ -132,16 +132,53 @@ fn a_request_that_was_forgotten_before_it_began_is_not_begun() {
     is_sound(&shop);
 }
 
+/// Enters and carries out so many keys, each a little later than the one before.
+fn churn(shop: &Stockade, keys: u64) {
+    for issued in 10..10 + keys {
+        let _ = shop.keyed(RequestKey { id: "other", issued }).restock("B", 1).unwrap();
+    }
+}
+
+/// A thread has its request in hand when that is forgotten, and thousands come after it: none of them in its record.
+#[test]
+fn the_record_of_a_request_that_somebody_has_in_hand_is_not_used_again() {
+    let shop = shop(1);
+    let one = Stopped::at(Step::RequestEntered, &shop, |shop| restock(shop, 1));
+    churn(&shop, 2_000);
+    let one = one.wakes();
+    assert!(matches!(one, Err(KeyedError::TooOld { .. })), "{one:?}");
+    assert_eq!(stock(&shop, "A"), 10);
+    is_sound(&shop);
+}
+
+/// Somebody who has no key is about to note the answer of a request that is in his way, for its thread. It is answered
+/// and forgotten, and thousands come after it: one of them in its record.
+#[test]
+fn who_is_late_to_note_an_answer_replaces_none() {
+    const KEPT: u64 = 500;
+    for _ in 0..4 {
+        let shop = shop(KEPT);
+        let first = Stopped::at(Step::AllInstalled, &shop, |shop| restock(shop, 1));
+        let late = Stopped::at(Step::IntentInstalled, &shop, |shop| shop.restock("A", 1).is_ok());
+        assert!(first.wakes().is_ok());
+        churn(&shop, 4 * KEPT);
+        assert!(late.wakes());
+        for n in 3 * KEPT..4 * KEPT {
+            let again = shop.keyed(RequestKey { id: "other", issued: 10 + n }).restock("B", 1);
+            assert_eq!(again, Ok(Once::Replayed(Stock { available: 6 + n, version: 2 + n })));
+        }
+        assert_eq!(stock(&shop, "A"), 16);
+        is_sound(&shop);
+    }
+}
+
 /// The thread panicked when its request was decided and the row not finished. Then the key is forgotten, and its record
 /// used again: what the row carries of it would mean nothing any more.
 #[test]
 fn a_request_is_finished_before_it_is_forgotten() {
     let shop = shop(1);
     panics(Step::Decided, || restock(&shop, 1));
-    // Others, until the memory is used again for certain.
-    for issued in 2..2_000 {
-        let _ = shop.keyed(RequestKey { id: "other", issued }).restock("B", 1).unwrap();
-    }
+    churn(&shop, 2_000);
     assert_eq!(stock(&shop, "A"), 15);
     is_sound(&shop);
 }
