@@ -376,9 +376,6 @@ impl Protocol {
         if let (true, Some(transition)) = (moved, Event::of(from, to)) {
             self.tally.add(transition);
         }
-        if moved && from.is_busy() && to.verdict() == Some(true) {
-            self.tally.add(Event::Revised);
-        }
         moved
     }
 }

@@ -23,8 +23,8 @@ use crate::stats::Event;
 use crate::sync::{Class, Pin, Word, change, pin};
 use crate::timers::ALL;
 
-/// How long finished orders are kept: FULFILLED and CANCELLED ones, ids marked by `void` included. What is said is rounded up to a
-/// multiple of sixteen.
+/// How long finished orders are kept: FULFILLED and CANCELLED ones, ids marked by `void` included. What is said is
+/// rounded up to a multiple of sixteen.
 ///
 /// Until then a repeated request is answered with what became of the first. Afterwards the id is one that nobody has
 /// used: keep orders for longer than anybody repeats.

@@ -233,8 +233,8 @@ mod real {
     }
 
     impl Pin {
-        /// Has this done once every thread has let go that is pinned now, this one included. It waits with up to 63 others for this
-        /// thread's next: what waits alone takes two kilobytes.
+        /// Has this done once every thread has let go that is pinned now, this one included. It waits with up to 63
+        /// others for this thread's next: what waits alone takes two kilobytes.
         pub(crate) fn defer(&self, work: impl FnOnce() + Send + 'static) {
             self.0.defer(work);
         }

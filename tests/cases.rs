@@ -6,8 +6,8 @@
 //!
 //! `cancel(O,[..])` and `fulfil(O,[..])` are `cancel_lines` and `fulfil_lines`.
 //!
-//! `pay_or_retake` is `pay_or_reserve_again`, `expire` is `expire_due`, `@t` sets a `ManualClock`. A reserve of an id whose
-//! hold is dead is `Closed`; renewing a dead hold is `extend`.
+//! `pay_or_retake` is `pay_or_reserve_again`, `expire` is `expire_due`, `@t` sets a `ManualClock`. A reserve of an id
+//! whose hold is dead is `Closed`; renewing a dead hold is `extend`.
 //!
 //! "Partly" leaves out what needs a later verb, named here.
 //!

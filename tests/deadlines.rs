@@ -103,8 +103,8 @@ impl Clock for Interrupted {
     }
 }
 
-/// Of four units two are held until 5. A buyer of two has read the clock, whenever he does that, and only then it is 5 and
-/// somebody else takes one: from then on three are free less that one, and before that two were free.
+/// Of four units two are held until 5. A buyer of two has read the clock, whenever he does that, and only then it is 5
+/// and somebody else takes one: from then on three are free less that one, and before that two were free.
 #[test]
 fn nobody_is_refused_by_a_reading_of_the_clock_before_the_row() {
     for n in 1..=3 {
@@ -132,7 +132,8 @@ fn nobody_is_refused_for_a_dead_hold_that_another_has_let_go_of() {
     assert!(buyer.wakes());
 }
 
-/// The cancel took the very tag that the attempt was to have: what is installed under it gives back what never was taken.
+/// The cancel took the very tag that the attempt was to have: what is installed under it gives back what never was
+/// taken.
 #[test]
 fn an_attempt_that_a_cancel_came_before_touches_no_row() {
     let (shop, _) = shop(1);
@@ -208,7 +209,8 @@ fn a_hold_dies_by_its_old_deadline_as_long_as_that_has_not_moved() {
     assert_eq!(extension.wakes(), Err(ExtendError::Expired));
 }
 
-/// Two calls are about to reserve one CREATED order: it is reserved as the first has announced, and the first has done it.
+/// Two calls are about to reserve one CREATED order: it is reserved as the first has announced, and the first has done
+/// it.
 #[test]
 fn of_two_attempts_under_one_tag_the_first_announced_counts() {
     let (shop, _) = shop(1);

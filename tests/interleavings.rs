@@ -1,5 +1,5 @@
-//! Interleavings that once went wrong, or would if one line of the engine were another (`tests/slips`), arranged step by
-//! step.
+//! Interleavings that once went wrong, or would if one line of the engine were another (`tests/slips`), arranged step
+//! by step.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -74,8 +74,9 @@ fn an_order_is_never_shown_under_another_id() {
     assert_eq!(reader.wakes(), None);
 }
 
-/// Each refused attempt of one id leaves a dead entry at the same place of the index. The index took the crowd for a lack
-/// of room and divided, which cannot part them, until it was as deep as it can be: that id was told `Full` for ever.
+/// Each refused attempt of one id leaves a dead entry at the same place of the index. The index took the crowd for a
+/// lack of room and divided, which cannot part them, until it was as deep as it can be: that id was told `Full` for
+/// ever.
 #[test]
 fn an_id_may_lose_any_number_of_races() {
     let shop = shop(1);
@@ -264,8 +265,8 @@ fn a_reader_does_not_take_a_finished_intent_for_one_without_effect() {
     assert!(reserve.wakes() && cancel.wakes());
 }
 
-/// A thread has seen a free record and the one below it. Both are taken, the first comes back: the list looks as it did,
-/// and the second is not free.
+/// A thread has seen a free record and the one below it. Both are taken, the first comes back: the list looks as it
+/// did, and the second is not free.
 #[test]
 fn a_record_in_use_is_not_taken_for_free() {
     let shop = shop(1);
@@ -302,8 +303,8 @@ fn a_cancel_gives_back_only_what_has_been_taken() {
     assert!(shop.audit().is_sound());
 }
 
-/// Another call of the same shard is faster to take a run of fresh records: what the slower one took beside its own comes
-/// back, and its own does not.
+/// Another call of the same shard is faster to take a run of fresh records: what the slower one took beside its own
+/// comes back, and its own does not.
 #[test]
 fn a_run_of_records_that_lost_its_race_is_given_back_but_for_the_first() {
     let shop = shop(1);
@@ -442,8 +443,8 @@ fn an_edit_finishes_the_order_in_its_way() {
     assert!(reserve.wakes());
 }
 
-/// Between the two looks A goes and comes back, and B is about to: what is available is the same, the version is not. The
-/// two were never short together, so this is no refusal by look, and B is not even looked at again.
+/// Between the two looks A goes and comes back, and B is about to: what is available is the same, the version is not.
+/// The two were never short together, so this is no refusal by look, and B is not even looked at again.
 #[test]
 fn as_many_units_as_before_are_not_the_row_as_it_was() {
     let shop = shop(1);
@@ -490,7 +491,8 @@ fn who_loses_a_cleaning_recycles_nothing() {
     assert!(shop.audit().is_sound());
 }
 
-/// Under a limit an order that is refused in a race gives its place back, and its memory, or so many losers would leave no room.
+/// Under a limit an order that is refused in a race gives its place back, and its memory, or so many losers would leave
+/// no room.
 #[test]
 fn what_lost_its_race_leaves_room() {
     let shop = Stockade::builder().max_orders(1).build().unwrap();

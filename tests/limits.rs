@@ -1,5 +1,6 @@
 //! Hostile input: keys, quantities and orders at every edge, handles of another engine, refusals by the hundred
-//! thousand, ids that collide by the million. Bad input is an answer with data in it; nothing has changed, nothing panics, nothing is left behind.
+//! thousand, ids that collide by the million. Bad input is an answer with data in it; nothing has changed, nothing
+//! panics, nothing is left behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -799,8 +800,8 @@ fn one_id_refused_a_hundred_thousand_times_may_still_try_again() {
 
 const MILLION: u32 = 1 << 20;
 
-/// "Aa" and "BB" are the same to every hash that multiplies by 31 and adds a byte, as Java's does; so are these twenty of
-/// them in a row, one for each bit of a number.
+/// "Aa" and "BB" are the same to every hash that multiplies by 31 and adds a byte, as Java's does; so are these twenty
+/// of them in a row, one for each bit of a number.
 fn colliding(number: u32) -> String {
     (0..20).map(|bit| if number >> bit & 1 == 0 { "Aa" } else { "BB" }).collect()
 }

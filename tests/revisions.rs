@@ -1,5 +1,5 @@
-//! Interleavings of orders that change in part which would go wrong if one line of the engine were another (`tests/slips`),
-//! arranged step by step.
+//! Interleavings of orders that change in part which would go wrong if one line of the engine were another
+//! (`tests/slips`), arranged step by step.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -336,7 +336,8 @@ fn a_dropped_line_does_not_show() {
     assert_eq!(shop.order("one").unwrap().lines.len(), 1);
 }
 
-/// The payment took an expired order's units again, by the help of others, and was not told yet when the order was changed.
+/// The payment took an expired order's units again, by the help of others, and was not told yet when the order was
+/// changed.
 #[test]
 fn who_paid_late_is_told_so_though_the_order_has_been_changed() {
     for changes in 1..=2 {
@@ -379,7 +380,8 @@ fn who_was_refused_is_not_told_of_another_ones_late_payment() {
     assert_eq!(refused.wakes(), Ok(PaidLate::Already { state: State::Paid }));
 }
 
-/// The reserve of an order that has expired since, been paid for late, and then been changed: it took the stock all the same.
+/// The reserve of an order that has expired since, been paid for late, and then been changed: it took the stock all the
+/// same.
 #[test]
 fn who_reserved_is_told_so_whatever_became_of_the_order() {
     let (shop, clock) = shop();
@@ -417,8 +419,8 @@ fn a_dead_hold_is_found_in_a_row_that_a_change_has_added() {
     }
 }
 
-/// The extension has read which rows the hold is in, and a change adds one more before the deadline is moved: there it is
-/// entered with the old end, and must be found by the new one.
+/// The extension has read which rows the hold is in, and a change adds one more before the deadline is moved: there it
+/// is entered with the old end, and must be found by the new one.
 #[test]
 fn a_dead_hold_is_found_in_a_row_that_was_added_while_it_was_extended() {
     let (shop, clock) = shop_with_a_hold();
@@ -446,8 +448,8 @@ fn a_dead_hold_does_not_show_while_somebody_changes_it() {
     assert_eq!(available(&shop, "A"), 10);
 }
 
-/// A clerk has found the edition of a decided change. When he reads it, its memory is that of a later one, which takes far
-/// more than the row had then.
+/// A clerk has found the edition of a decided change. When he reads it, its memory is that of a later one, which takes
+/// far more than the row had then.
 #[test]
 fn nobody_reckons_with_the_lines_of_another_edition() {
     let shop = shop_with_one();

@@ -1,7 +1,7 @@
 //! A thread is stopped at each step of each verb, or panics there, and nobody else notices.
 //!
-//! The steps are those the code itself names ([`Step::ALL`]); a step that no scenario passes fails the test, so none can
-//! be forgotten. While the thread is stopped the others work on its rows, on other rows and on its order id, all
+//! The steps are those the code itself names ([`Step::ALL`]); a step that no scenario passes fails the test, so none
+//! can be forgotten. While the thread is stopped the others work on its rows, on other rows and on its order id, all
 //! the way to the end; then it wakes, and nothing has been applied twice.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -461,8 +461,8 @@ fn an_id_whose_thread_panicked_can_be_used() {
     }
 }
 
-/// Each time a thread panics in the middle of a change, over and over: the memory of what it wrote is used again, and the
-/// order can be changed.
+/// Each time a thread panics in the middle of a change, over and over: the memory of what it wrote is used again, and
+/// the order can be changed.
 #[test]
 fn a_panic_in_a_change_leaks_no_memory() {
     let amend = scenario("amend", held, |s| drop(s.amend("id", &[("A", 3), ("B", 2), ("last", 1)])));

@@ -1,5 +1,5 @@
-//! Class `hold-expiry`, the same kind of fault wherever it can happen: a deadline that comes while somebody pays, extends,
-//! buys, pays late or looks. One of them wins, everybody learns how it ended, and the owner is told once.
+//! Class `hold-expiry`, the same kind of fault wherever it can happen: a deadline that comes while somebody pays,
+//! extends, buys, pays late or looks. One of them wins, everybody learns how it ended, and the owner is told once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -286,8 +286,8 @@ fn c44_an_extension_overtaken_by_its_own_deadline_is_told() {
     println!("extended in time in {extended} of {} rounds", ROUNDS * 5);
 }
 
-/// Five tabs extend one hold to the same instant, and the sweeper is close behind. More threads than processors, so that now
-/// and then one is stopped in the middle of it.
+/// Five tabs extend one hold to the same instant, and the sweeper is close behind. More threads than processors, so
+/// that now and then one is stopped in the middle of it.
 #[test]
 fn c44_extensions_to_one_instant_are_told_once() {
     for _ in 0..ROUNDS * 5 {

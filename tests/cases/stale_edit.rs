@@ -122,7 +122,8 @@ fn c62_each_channel_adds_what_it_takes_away() {
     settled(&engine);
 }
 
-/// Set by units on hand left for later, and with it the answer InUse: a number of free units is never below what is held.
+/// Set by units on hand left for later, and with it the answer InUse: a number of free units is never below what is
+/// held.
 #[test]
 fn c63_stock_count_above_and_at_what_is_held() {
     let engine = shop(&[("A", 20)]);

@@ -1,5 +1,5 @@
-//! Fuzzes the input files of the command line: whatever the bytes, they are refused with a reason, or the result is that of
-//! the sequential program.
+//! Fuzzes the input files of the command line: whatever the bytes, they are refused with a reason, or the result is
+//! that of the sequential program.
 
 #![no_main]
 #![allow(clippy::unwrap_used, clippy::expect_used)]

@@ -2,14 +2,14 @@
 //! before it was made, and in which the sequential engine gives every call the answer it got?
 //!
 //! The search is that of J. Wing and C. Gong, "Testing and verifying concurrent objects" (1993): take any call that may
-//! come next and got the right answer, go on, come back if that leads nowhere. It remembers where it has been, as in
-//! G. Lowe, "Testing for linearizability" (2017): the same calls done and the same state reached is a dead end the second
-//! time too. Without that, histories of eight threads can take forever. The set of calls done is a bit set as in A. Horn
-//! and D. Kroening, "Faster linearizability checking via P-compositionality" (2015).
+//! come next and got the right answer, go on, come back if that leads nowhere. It remembers where it has been, as in G.
+//! Lowe, "Testing for linearizability" (2017): the same calls done and the same state reached is a dead end the second
+//! time too. Without that, histories of eight threads can take forever. The set of calls done is a bit set as in A.
+//! Horn and D. Kroening, "Faster linearizability checking via P-compositionality" (2015).
 //!
 //! Why not a crate: `stateright` 0.31 (`LinearizabilityTester`) does not remember, and brings a model checker and a web
-//! server; `todc-utils` 0.1.1 (`WGLChecker`) does, but answers only yes or no, knows no calls that have not returned, and
-//! has not moved since 2023. What a failure needs is the place where the search got stuck. This is 100 lines.
+//! server; `todc-utils` 0.1.1 (`WGLChecker`) does, but answers only yes or no, knows no calls that have not returned,
+//! and has not moved since 2023. What a failure needs is the place where the search got stuck. This is 100 lines.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! One caller of a real engine: makes the calls, and writes down the answers.
 //!
-//! Compiled twice, over the crate that users get (`real.rs`) and over its twin with hooks (`hooked.rs`); their types have
-//! the same names and are not the same types. The text of an answer is made after the return is stamped.
+//! Compiled twice, over the crate that users get (`real.rs`) and over its twin with hooks (`hooked.rs`); their types
+//! have the same names and are not the same types. The text of an answer is made after the return is stamped.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Faulty engines: the sequential engine behind a lock, with one fault of the kind that shops have. Most of them are
-//! races: the engine looks, lets go of the lock, and acts on what it saw. Without a fault it must pass, with one it must
-//! be caught.
+//! races: the engine looks, lets go of the lock, and acts on what it saw. Without a fault it must pass, with one it
+//! must be caught.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};

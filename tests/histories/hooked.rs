@@ -1,5 +1,5 @@
-//! The same sources with a hook at every step of the protocol (`tests/hooked`): here a thread pauses there at random, so
-//! that others, also on a machine with few cores, come in between any two steps of an operation.
+//! The same sources with a hook at every step of the protocol (`tests/hooked`): here a thread pauses there at random,
+//! so that others, also on a machine with few cores, come in between any two steps of an operation.
 
 use std::cell::RefCell;
 use std::rc::Rc;

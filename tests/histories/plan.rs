@@ -1,5 +1,5 @@
-//! What the threads of one history are to do: drawn from a seed, so that it can be drawn again. When they do it is up to
-//! the machine.
+//! What the threads of one history are to do: drawn from a seed, so that it can be drawn again. When they do it is up
+//! to the machine.
 
 use stockade::State;
 
@@ -21,8 +21,9 @@ pub struct Plan {
     /// Rows there are from the start, with their units.
     pub rows: Vec<(Name, u64)>,
     pub ids: &'static [Name],
-    /// What one thread does before the others begin. Only here does time pass: a verb judges deadlines by its reading of the
-    /// clock, which comes before the instant at which it takes effect, and the checker knows but one instant of a call.
+    /// What one thread does before the others begin. Only here does time pass: a verb judges deadlines by its reading
+    /// of the clock, which comes before the instant at which it takes effect, and the checker knows but one instant of
+    /// a call.
     pub before: Vec<Step>,
     pub threads: Vec<Vec<Step>>,
 }

@@ -1,14 +1,14 @@
-//! The recorder: runs a plan on an engine, with real threads, and writes down every call with the instants between which
-//! it ran.
+//! The recorder: runs a plan on an engine, with real threads, and writes down every call with the instants between
+//! which it ran.
 //!
-//! **Why the stamps are sound.** All come from one counter, by a read-modify-write that acquires and releases. A call is
-//! stamped before it is made and after it has returned. Let one call have returned at a smaller stamp than another was
-//! made at. Then the one's last stamp comes before the other's first in the counter's modification order, and between the
-//! two there are only read-modify-writes: so they synchronize, and everything the one did happens before everything the
-//! other does. An engine that answers in another order is wrong under any reading of the memory model. In the other
-//! direction nothing is claimed: calls whose stamps overlap may have run one after the other, and the checker is free to
-//! put them in either order, so it may miss something and never accuses falsely. A clock would disturb the threads less,
-//! but two cores' readings of it prove nothing about who saw what.
+//! **Why the stamps are sound.** All come from one counter, by a read-modify-write that acquires and releases. A call
+//! is stamped before it is made and after it has returned. Let one call have returned at a smaller stamp than another
+//! was made at. Then the one's last stamp comes before the other's first in the counter's modification order, and
+//! between the two there are only read-modify-writes: so they synchronize, and everything the one did happens before
+//! everything the other does. An engine that answers in another order is wrong under any reading of the memory model.
+//! In the other direction nothing is claimed: calls whose stamps overlap may have run one after the other, and the
+//! checker is free to put them in either order, so it may miss something and never accuses falsely. A clock would
+//! disturb the threads less, but two cores' readings of it prove nothing about who saw what.
 //!
 //! The price: threads synchronize between their calls, also where users' would not. Weak orderings inside the calls are
 //! the business of the models (`loom-tests`).

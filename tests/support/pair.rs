@@ -1,5 +1,5 @@
-//! The engine and the sequential one, side by side: every answer, every row, every order, the books and the audit are the
-//! same after every step, or (for half of the scripts) all but the answers at the end.
+//! The engine and the sequential one, side by side: every answer, every row, every order, the books and the audit are
+//! the same after every step, or (for half of the scripts) all but the answers at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;

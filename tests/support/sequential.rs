@@ -1,9 +1,9 @@
 //! The engine in plain words: one caller, one map of orders, one list of rows. Written from the contract and the
 //! documentation of the answers, not from the engine, and short enough to be checked by reading.
 //!
-//! Here a hold is let go at the very instant at which its deadline comes. The engine does that later, when somebody comes
-//! across it; but whoever is shown a row or an order, or a version of them, comes across all that is dead there before
-//! that. So nobody may be able to tell, and versions are compared like everything else.
+//! Here a hold is let go at the very instant at which its deadline comes. The engine does that later, when somebody
+//! comes across it; but whoever is shown a row or an order, or a version of them, comes across all that is dead there
+//! before that. So nobody may be able to tell, and versions are compared like everything else.
 
 use std::collections::{BTreeMap, BTreeSet};
 

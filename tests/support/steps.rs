@@ -81,8 +81,8 @@ pub enum Step {
 #[derive(Clone, Debug)]
 pub struct Script {
     pub max_hold_ms: Option<u64>,
-    /// Everything is looked at after every step, not only at the end. Who looks lets go of dead holds; so if nobody does,
-    /// several steps meet the same ones.
+    /// Everything is looked at after every step, not only at the end. Who looks lets go of dead holds; so if nobody
+    /// does, several steps meet the same ones.
     pub watched: bool,
     pub steps: Vec<Step>,
 }
