@@ -125,7 +125,7 @@ fn who_enters_a_key_again_after_it_was_forgotten_does_not_carry_it_out() {
 #[test]
 fn a_request_that_was_forgotten_before_it_began_is_not_begun() {
     let shop = shop(1);
-    let one = Stopped::at(Step::RequestEntered, &shop, |shop| restock(shop, 1));
+    let one = Stopped::at(Step::EditOpened, &shop, |shop| restock(shop, 1));
     assert!(restock(&shop, 2).is_ok());
     assert_eq!(one.wakes(), Err(KeyedError::TooOld { forgotten_to: 1 }));
     assert_eq!(stock(&shop, "A"), 15);
@@ -143,7 +143,7 @@ fn churn(shop: &Stockade, keys: u64) {
 #[test]
 fn the_record_of_a_request_that_somebody_has_in_hand_is_not_used_again() {
     let shop = shop(1);
-    let one = Stopped::at(Step::RequestEntered, &shop, |shop| restock(shop, 1));
+    let one = Stopped::at(Step::EditOpened, &shop, |shop| restock(shop, 1));
     churn(&shop, 2_000);
     let one = one.wakes();
     assert!(matches!(one, Err(KeyedError::TooOld { .. })), "{one:?}");
