@@ -16,12 +16,16 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use stockade_hooked::hooks::{Step, with_hook};
-use stockade_hooked::{ManualClock, State, Stockade};
+use stockade_hooked::{Keep, Keyed, ManualClock, RequestKey, State, Stockade};
 
 /// Longer than any workload takes; a thread that waits for the stopped one runs into it.
 const PATIENCE: Duration = Duration::from_secs(20);
 const UNITS: u64 = 1_000;
 const TTL_MS: u64 = 1_000;
+/// Keys that are remembered.
+const KEYS: u64 = 4;
+/// Longer than a workload lasts.
+const KEPT_MS: u64 = 1_000 * TTL_MS;
 
 /// An engine, and the clock it goes by.
 struct Timed {
@@ -181,6 +185,11 @@ const SCENARIOS: &[Scenario] = &[
     scenario("extend what was amended", amended, |s| drop(s.extend("id", 2 * TTL_MS))),
     scenario("expire what was amended", amended_and_dead, |s| drop(s.expire_due(9))),
     scenario("pay late what was amended", amended_and_dead, |s| drop(s.pay_or_reserve_again("id"))),
+    scenario("restock under a key", |_| {}, |s| drop(keyed(s, 9).restock("A", 7))),
+    scenario("write off under a key", |_| {}, |s| drop(keyed(s, 9).write_off("A", 7))),
+    scenario("cancel in part under a key", reserved, |s| drop(keyed(s, 9).cancel_lines("id", &[("A", 1)]))),
+    scenario("a key too many", keys, |s| drop(keyed(s, 9).restock("A", 7))),
+    scenario("forget", finished, |s| _ = s.forget_finished(9)),
     // A row that somebody else's unfinished order has frozen is read in two steps.
     Scenario {
         meddle: |s, step| {
@@ -235,6 +244,23 @@ fn fulfilled_in_part(shop: &Shop) {
     drop(shop.fulfil_lines("id", &[("A", 1)]));
 }
 
+/// A request to the same row under a key of this age.
+fn keyed(shop: &Shop, issued: u64) -> Keyed<'_> {
+    shop.keyed(RequestKey { id: "key", issued })
+}
+
+/// As many keys as are remembered.
+fn keys(shop: &Shop) {
+    (1..=KEYS).for_each(|issued| drop(keyed(shop, issued).restock("A", 1)));
+}
+
+/// For so long that it can be forgotten.
+fn finished(shop: &Shop) {
+    paid(shop);
+    drop(shop.fulfil("id"));
+    shop.clock.advance_ms(2 * KEPT_MS);
+}
+
 fn paid(shop: &Shop) {
     reserved(shop);
     drop(shop.pay("id"));
@@ -260,7 +286,8 @@ fn once(at: Step, work: impl Fn()) -> impl Fn(Step) {
 
 fn shop() -> Shop {
     let clock = Arc::new(ManualClock::default());
-    let engine = Stockade::builder().max_orders(1 << 20).clock(Arc::clone(&clock)).build().unwrap();
+    let builder = Stockade::builder().max_orders(1 << 20).keep_keys(KEYS).keep_finished(Keep::ForMs(KEPT_MS));
+    let engine = builder.clock(Arc::clone(&clock)).build().unwrap();
     engine.add_sku("A", UNITS).unwrap();
     engine.add_sku("B", UNITS).unwrap();
     engine.add_sku("last", 1).unwrap();
@@ -322,6 +349,11 @@ fn workload(shop: &Shop) {
     let _ = shop.expire_due(1_000);
     assert!(shop.order("id").is_none_or(|order| order.deadline_ms.is_none()), "a hold outlives its deadline");
     assert!(shop.cancel("work-held").is_ok());
+    // The stopped thread's request and its order, and others'.
+    drop((keyed(shop, 9).restock("A", 7), keyed(shop, 9).write_off("A", 7)));
+    drop(keyed(shop, 9).cancel_lines("id", &[("A", 1)]));
+    (10..20).for_each(|issued| assert!(keyed(shop, issued).restock("B", 1).is_ok()));
+    let _ = shop.forget_finished(1_000);
     drop(shop.add_sku("C", 5));
     drop(shop.reserve("id", &[("A", 2)]));
     drop(shop.pay_or_reserve_again("id"));
