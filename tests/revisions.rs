@@ -485,8 +485,8 @@ fn whatever_stands_in_memory_that_is_used_again_nobody_stumbles_over_it() {
 fn a_verdict_is_not_noted_in_memory_that_is_used_again() {
     let shop = shop_with_one();
     let change = Stopped::at(Step::Decided, &shop, |shop| cancel_a(shop, "one"));
-    // It finishes the change before it cancels, and looks the edition up twice.
-    let helper = Stopped::at_pass(2, Step::EditionFound, &shop, |shop| shop.cancel("one").is_ok());
+    // It looks up what is open, and finishes the change before it cancels, for which it looks the edition up twice.
+    let helper = Stopped::at_pass(3, Step::EditionFound, &shop, |shop| shop.cancel("one").is_ok());
     assert_eq!(open(change.wakes()), 3);
     assert_eq!(open(cancel_a(&shop, "one")), 2);
     assert_eq!(open(cancel_a(&shop, "one")), 1);
