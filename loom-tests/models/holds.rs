@@ -55,7 +55,13 @@ fn each(verbs: &[Verb], state: Option<State>, holds: Holds) -> Vec<Model> {
 }
 
 fn one_order(one: Verb, other: Verb, state: Option<State>, holds: Holds) -> Model {
-    let scene = Scene { units: 1, holds, orders: vec![Given(&["A"], state)], actors: vec![(one, 0), (other, 0)] };
+    let scene = Scene {
+        units: 1,
+        holds,
+        changed: false,
+        orders: vec![Given(&["A"], state)],
+        actors: vec![(one, 0), (other, 0)],
+    };
     let words = if state.is_none() { WITH_INDEX } else { WORDS };
     let model = scene.model(title(state, holds));
     let both = |verbs: &[Verb]| verbs.contains(&one) && verbs.contains(&other);
@@ -78,7 +84,7 @@ fn title(state: Option<State>, holds: Holds) -> &'static str {
 fn beside_a_buyer(holds: Holds, verbs: &[Verb]) -> Model {
     let orders = vec![Given(&["A"], Some(InventoryReserved)), Given(&["A"], None)];
     let actors = verbs.iter().map(|verb| (*verb, 0)).chain([(Reserve, 1)]).collect();
-    let scene = Scene { units: 1, holds, orders, actors };
+    let scene = Scene { units: 1, holds, changed: false, orders, actors };
     let model = scene.model(&format!("{}, and a buyer", title(Some(Cancelled), holds)));
     let bounds = if verbs.len() > 1 { Bounds { interleavings: Some(3), orderings: 1 } } else { LARGE };
     Model { words: WORDS, bounds, ..model }

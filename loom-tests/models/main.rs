@@ -13,6 +13,7 @@ mod canaries;
 mod holds;
 mod index;
 mod pairs;
+mod parts;
 mod protocol;
 mod run;
 mod scenes;
@@ -22,11 +23,18 @@ mod three;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let models: Vec<run::Model> =
-        [protocol::models(), index::models(), pairs::models(), holds::models(), three::models(), canaries::models()]
-            .into_iter()
-            .flatten()
-            .collect();
+    let models: Vec<run::Model> = [
+        protocol::models(),
+        index::models(),
+        pairs::models(),
+        holds::models(),
+        parts::models(),
+        three::models(),
+        canaries::models(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let names: std::collections::BTreeSet<&str> = models.iter().map(|model| model.name.as_str()).collect();
     assert_eq!(names.len(), models.len(), "two models have the same name");
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -49,8 +49,13 @@ pub fn models() -> Vec<Model> {
 fn one_order(state: Option<State>, verbs: &[Verb], on_row: &[Verb]) -> Vec<Model> {
     let on_row = on_row.iter().flat_map(|one| OF_THE_ROW.map(|other| (*one, other)));
     let model = |(one, other)| {
-        let scene =
-            Scene { units: 1, holds: Firm, orders: vec![Given(&["A"], state)], actors: vec![(one, 0), (other, 0)] };
+        let scene = Scene {
+            units: 1,
+            holds: Firm,
+            changed: false,
+            orders: vec![Given(&["A"], state)],
+            actors: vec![(one, 0), (other, 0)],
+        };
         let model = scene.model(&format!("one order, {}", in_words(state)));
         match state {
             // Only an order that is not there yet can be entered into the index.
@@ -75,6 +80,7 @@ fn row_alone() -> Vec<Model> {
     let scene = |(one, other)| Scene {
         units: 1,
         holds: Firm,
+        changed: false,
         orders: vec![Given(&["A"], None)],
         actors: vec![(one, 0), (other, 0)],
     };
@@ -93,7 +99,8 @@ fn two_orders(title: &str, first: &'static [&'static str], second: &'static [&'s
     let model = |units, before: Option<State>, one, state: Option<State>, other| {
         let orders = vec![Given(first, before), Given(second, state)];
         let title = format!("{title}, {} and {}", in_words(before), in_words(state));
-        let model = Scene { units, holds: Firm, orders, actors: vec![(one, 0), (other, 1)] }.model(&title);
+        let model =
+            Scene { units, holds: Firm, changed: false, orders, actors: vec![(one, 0), (other, 1)] }.model(&title);
         // Of the largest races over two rows, more than half a million executions each, one that takes and one that gives back.
         let large = first.len() > 1 && (takes(one) && takes(other) || gives_back(one) && gives_back(other));
         let deep = large && ![(TO_RESERVED, TO_RESERVED), (Cancel, Cancel)].contains(&(one, other));
@@ -121,7 +128,8 @@ fn one_order_of_two_rows() -> Vec<Model> {
     let model = |(state, one, other)| {
         let orders = vec![Given(&["B", "A"], state), Given(&["A"], None)];
         let title = format!("one of two rows, {}", in_words(state));
-        let model = Scene { units: 1, holds: Firm, orders, actors: vec![(one, 0), (other, 1)] }.model(&title);
+        let model =
+            Scene { units: 1, holds: Firm, changed: false, orders, actors: vec![(one, 0), (other, 1)] }.model(&title);
         Model { words: WITH_INDEX, ..model }
     };
     let races = [Stock, Restock, WriteOff, SetAvailable, Audit].into_iter();

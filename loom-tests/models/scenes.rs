@@ -8,8 +8,9 @@ use stockade_loom::{Hold, ManualClock, Sku, State, Stockade};
 
 use crate::run::{Expect, Model, Race};
 use crate::shop::{
-    Actor, Shop, advanced, audit, cancel, create, expire_due, extend, keep, order, pay, pay_late, race, reserve,
-    reserve_for, restock, set_available, stock, transition, void, write_off,
+    Actor, Shop, advanced, amend, audit, cancel, cancel_lines, create, expire_due, extend, fulfil_lines, keep, order,
+    order_and_lines, pay, pay_late, race, reserve, reserve_for, restock, set_available, stock, transition, void,
+    write_off,
 };
 
 /// What a thread does: to the order of its actor, or to the first row.
@@ -42,16 +43,30 @@ pub enum Verb {
     PayLate,
     /// The clock moves on to the deadline of all holds of the scene.
     Tick,
+    /// Cancels one unit of the order's first line.
+    CancelLines,
+    /// Fulfils one.
+    FulfilLines,
+    /// One more of the first line.
+    Raise,
+    /// One less of it.
+    Lower,
+    /// One less of it, and one more of another row of the scene, which the order need not have yet.
+    Swap,
 }
 
 impl Verb {
+    fn is_of_parts(self) -> bool {
+        matches!(self, Verb::CancelLines | Verb::FulfilLines | Verb::Raise | Verb::Lower | Verb::Swap)
+    }
+
     /// Two verbs that only read cannot disturb each other.
     pub fn changes(self) -> bool {
         !matches!(self, Verb::KeepHold | Verb::Order | Verb::Stock | Verb::Audit)
     }
 }
 
-/// An order of a scene: the rows it names, one unit each, and the state it is in when the race begins, if it is there.
+/// An order of a scene: the rows it names, one unit each time, and the state it is in when the race begins, if it is there.
 #[derive(Clone, Copy)]
 pub struct Given(pub &'static [&'static str], pub Option<State>);
 
@@ -76,6 +91,8 @@ pub struct Scene {
     /// Units that each row has, before the orders take theirs.
     pub units: u64,
     pub holds: Holds,
+    /// Whether the first order has been changed, and changed back: then its lines are those of an edition.
+    pub changed: bool,
     pub orders: Vec<Given>,
     /// Verbs, each with the number of the order it is for.
     pub actors: Vec<(Verb, usize)>,
@@ -161,6 +178,11 @@ impl Scene {
                 let _ = shop.pay(id).unwrap();
             }
         }
+        if self.changed {
+            let mut lines = self.lines(shop, 0);
+            lines.push(lines[0]);
+            assert!(shop.amend(IDS[0], &lines).is_ok() && shop.amend(IDS[0], &lines[1..]).is_ok());
+        }
         let row = |name| (name, (shop.sku(name).unwrap(), shop.stock(name).unwrap().version));
         let rows = self.names().into_iter().map(row).collect();
         if matches!(self.holds, Holds::Dead | Holds::Expired) {
@@ -182,6 +204,7 @@ impl Scene {
         let (id, names) = (IDS[order_number], self.orders[order_number].0);
         let lines: Vec<(Sku, u32)> = names.iter().map(|name| (rows[name].0, 1)).collect();
         let (row, version) = rows[names[0]];
+        let others = rows.values().map(|(other, _)| *other).find(|other| *other != row);
         match verb {
             Verb::Create => create(shop, id, &lines),
             Verb::Reserve => reserve(shop, id, &lines),
@@ -195,7 +218,7 @@ impl Scene {
                 "dropped".into()
             }
             Verb::KeepHold => keep(hold),
-            Verb::Order => order(shop, id),
+            Verb::Order => self.order(shop, id),
             Verb::Stock => stock(shop, row),
             Verb::Restock => restock(shop, row),
             Verb::WriteOff => write_off(shop, row),
@@ -209,12 +232,23 @@ impl Scene {
                 clock.set_ms(TTL_MS);
                 "tick".into()
             }
+            Verb::CancelLines => cancel_lines(shop, id, &[(row, 1)]),
+            Verb::FulfilLines => fulfil_lines(shop, id, &[(row, 1)]),
+            Verb::Raise => amend(shop, id, &[&lines[..], &[(row, 1)]].concat()),
+            Verb::Lower => amend(shop, id, &lines[1..]),
+            Verb::Swap => amend(shop, id, &[&lines[1..], &[(others.unwrap(), 1)]].concat()),
         }
+    }
+
+    /// An order, with its lines where they change.
+    fn order(&self, shop: &Shop, id: &str) -> String {
+        let in_parts = self.changed || self.actors.iter().any(|(verb, _)| verb.is_of_parts());
+        if in_parts { order_and_lines(shop, id) } else { order(shop, id) }
     }
 
     /// Answers, orders and rows as words; the books must balance.
     fn ended(&self, shop: &Shop, Stage { rows, .. }: &Stage, answers: &[String]) -> String {
-        let orders: Vec<String> = IDS.iter().take(self.orders.len()).map(|id| order(shop, id)).collect();
+        let orders: Vec<String> = IDS.iter().take(self.orders.len()).map(|id| self.order(shop, id)).collect();
         let rows: Vec<String> = rows.values().map(|(row, _)| stock(shop, *row)).collect();
         assert_eq!(audit(shop), "sound");
         format!("{} > {} > {}", answers.join(", "), orders.join(", "), rows.join(", "))

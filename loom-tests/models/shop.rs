@@ -5,8 +5,9 @@ use std::sync::Arc;
 use stockade_loom::hooks::{Step, with_hook};
 use stockade_loom::model::{set_shard, start_trace, stop_trace};
 use stockade_loom::{
-    AdvanceError, Advanced, CancelError, Cancelled, CreateError, Created, ExtendError, Hold, PaidLate, PayAgainError,
-    ReserveError, Reserved, SetAvailableError, Sku, State, Stock, Stockade, TransitionError, VoidError, WriteOffError,
+    AdvanceError, Advanced, AmendError, CancelError, CancelLinesError, Cancelled, CreateError, Created, ExtendError,
+    FulfilLinesError, Hold, Order, PaidLate, PayAgainError, ReserveError, Reserved, Revised, SetAvailableError, Sku,
+    State, Stock, Stockade, TransitionError, VoidError, WriteOffError,
 };
 
 pub type Shop = Arc<Stockade>;
@@ -148,6 +149,41 @@ fn cancelled(answer: &Cancelled) -> String {
     }
 }
 
+pub fn cancel_lines(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
+    match shop.cancel_lines(id, lines) {
+        Ok(answer) => revised(answer),
+        Err(CancelLinesError::TooMuch { open, .. }) => format!("only {open} open"),
+        Err(CancelLinesError::InvalidState { actual }) => format!("invalid in {actual}"),
+        Err(CancelLinesError::Expired) => "expired".into(),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+pub fn fulfil_lines(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
+    match shop.fulfil_lines(id, lines) {
+        Ok(answer) => revised(answer),
+        Err(FulfilLinesError::TooMuch { open, .. }) => format!("only {open} open"),
+        Err(FulfilLinesError::InvalidState { actual }) => format!("invalid in {actual}"),
+        Err(FulfilLinesError::Expired) => "expired".into(),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+pub fn amend(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
+    match shop.amend(id, lines) {
+        Ok(answer) => revised(answer),
+        Err(AmendError::Insufficient { .. }) => "short".into(),
+        Err(AmendError::TooFew { settled, .. }) => format!("{settled} settled"),
+        Err(AmendError::InvalidState { actual }) => format!("invalid in {actual}"),
+        Err(AmendError::Expired) => "expired".into(),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn revised(Revised { open, closed, .. }: Revised) -> String {
+    format!("{open} open{}", closed.map(|state| format!(", {}", in_words(state))).unwrap_or_default())
+}
+
 pub fn keep(hold: Option<Hold<'_>>) -> String {
     hold.map_or("no hold", |hold| if hold.keep().is_ok() { "kept" } else { "closed" }).into()
 }
@@ -172,6 +208,7 @@ pub fn transition(shop: &Stockade, id: &str, from: State, to: State) -> String {
         Ok(_) => "done".into(),
         Err(TransitionError::InvalidState { actual, .. }) => format!("invalid in {actual}"),
         Err(TransitionError::Insufficient { .. }) => "short".into(),
+        Err(TransitionError::PartlyFulfilled) => "partly fulfilled".into(),
         Err(other) => panic!("{other}"),
     }
 }
@@ -214,7 +251,17 @@ pub fn audit(shop: &Stockade) -> String {
 
 /// The order's state, version and why it was cancelled.
 pub fn order(shop: &Stockade, id: &str) -> String {
+    shop.order(id).map_or("none".into(), |order| in_short(&order))
+}
+
+/// The same, and what became of each line: units open, fulfilled, cancelled.
+pub fn order_and_lines(shop: &Stockade, id: &str) -> String {
     let Some(order) = shop.order(id) else { return "none".into() };
+    let lines = order.lines.iter().map(|line| format!("{}+{}+{}", line.open, line.fulfilled, line.cancelled));
+    format!("{} of {}", in_short(&order), lines.collect::<Vec<_>>().join(" "))
+}
+
+fn in_short(order: &Order) -> String {
     let reason = order.cancelled.map(|reason| format!(" {reason:?}")).unwrap_or_default();
     let deadline = order.deadline_ms.map(|ms| format!(" until {ms}")).unwrap_or_default();
     format!("{}@{}{reason}{deadline}", in_words(order.state), order.version)

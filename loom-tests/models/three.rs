@@ -34,12 +34,15 @@ pub fn models() -> Vec<Model> {
 fn on_orders(title: &str, bounds: Bounds, buyers: [Buyer; 3]) -> Model {
     let orders = buyers.iter().map(|(rows, state, _)| Given(rows, *state)).collect();
     let actors = buyers.iter().enumerate().map(|(i, (.., verb))| (*verb, i)).collect();
-    Model { bounds, ..Scene { units: 1, holds: Firm, orders, actors }.model(title) }
+    Model { bounds, ..Scene { units: 1, holds: Firm, changed: false, orders, actors }.model(title) }
 }
 
 fn on_one_order(title: &str, bounds: Bounds, state: Option<State>, verbs: [Verb; 3]) -> Model {
     let actors = verbs.iter().map(|verb| (*verb, 0)).collect();
-    Model { bounds, ..Scene { units: 3, holds: Firm, orders: vec![Given(&["A"], state)], actors }.model(title) }
+    Model {
+        bounds,
+        ..Scene { units: 3, holds: Firm, changed: false, orders: vec![Given(&["A"], state)], actors }.model(title)
+    }
 }
 
 fn up_to(preemptions: usize) -> Bounds {
