@@ -1,7 +1,7 @@
-//! Holds that end: every verb against every verb that can meet it while a hold lives, when its deadline has come and nobody
-//! has looked, after it has been let go, and while the clock moves on. Where both threads of a pair go through a whole
-//! release or a whole attempt before they decide anything of their own, hundreds of thousands of interleavings differ only in
-//! who helped whom: those pairs have a bound, and so have three threads.
+//! Holds that end: every verb against every verb that can meet it while a hold lives, when its deadline has come and
+//! nobody has looked, after it has been let go, and while the clock moves on. Where both threads of a pair go through a
+//! whole release or a whole attempt before they decide anything of their own, hundreds of thousands of interleavings
+//! differ only in who helped whom: those pairs have a bound, and so have three threads.
 
 use stockade_loom::State::{self, Cancelled, Created, InventoryReserved};
 use stockade_loom::model::Class;

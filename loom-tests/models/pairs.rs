@@ -44,8 +44,8 @@ pub fn models() -> Vec<Model> {
     models
 }
 
-/// Each of these verbs with itself and with those after it, on one order of one line; and those that then touch the row with
-/// the verbs of the row. (The others cannot meet them: they have no word in common.)
+/// Each of these verbs with itself and with those after it, on one order of one line; and those that then touch the row
+/// with the verbs of the row. (The others cannot meet them: they have no word in common.)
 fn one_order(state: Option<State>, verbs: &[Verb], on_row: &[Verb]) -> Vec<Model> {
     let on_row = on_row.iter().flat_map(|one| OF_THE_ROW.map(|other| (*one, other)));
     let model = |(one, other)| {
@@ -101,10 +101,12 @@ fn two_orders(title: &str, first: &'static [&'static str], second: &'static [&'s
         let title = format!("{title}, {} and {}", in_words(before), in_words(state));
         let model =
             Scene { units, holds: Firm, changed: false, orders, actors: vec![(one, 0), (other, 1)] }.model(&title);
-        // Of the largest races over two rows, more than half a million executions each, one that takes and one that gives back.
+        // Of the largest races over two rows, more than half a million executions each, one that takes and one that
+        // gives back.
         let large = first.len() > 1 && (takes(one) && takes(other) || gives_back(one) && gives_back(other));
         let deep = large && ![(TO_RESERVED, TO_RESERVED), (Cancel, Cancel)].contains(&(one, other));
-        // What is entered into the index races there too; over two rows only the rows and orders do, or it would not end.
+        // What is entered into the index races there too; over two rows only the rows and orders do, or it would not
+        // end.
         let words = if first.len() == 1 { WITH_INDEX } else { model.words };
         Model { deep, words, ..model }
     };

@@ -1,11 +1,11 @@
-//! Orders that change in part: each verb that does it against every verb that can meet it, on orders that were never changed
-//! and on such as were; on two orders that want one row, or cross two; and on holds that end.
+//! Orders that change in part: each verb that does it against every verb that can meet it, on orders that were never
+//! changed and on such as were; on two orders that want one row, or cross two; and on holds that end.
 //!
-//! A change has a dozen steps more than a cancel, so few pairs can be explored whole: those with a verb that only looks. With a
-//! verb of few steps, four preemptions end in seconds; where both threads change or end the order or take from one row, or the
-//! hold ends, three; two with three threads. The builds for orderings have one preemption, or two with three threads or a verb
-//! that looks; in the large ones there is one such build, and only of the ledgers does it show old values, and only to the
-//! first thread.
+//! A change has a dozen steps more than a cancel, so few pairs can be explored whole: those with a verb that only
+//! looks. With a verb of few steps, four preemptions end in seconds; where both threads change or end the order or take
+//! from one row, or the hold ends, three; two with three threads. The builds for orderings have one preemption, or two
+//! with three threads or a verb that looks; in the large ones there is one such build, and only of the ledgers does it
+//! show old values, and only to the first thread.
 
 use stockade_loom::State::{self, Cancelled, Fulfilled, InventoryReserved, Paid};
 use stockade_loom::model::Class;

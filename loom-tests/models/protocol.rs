@@ -12,9 +12,9 @@ pub fn models() -> Vec<Model> {
     vec![must_fail_beside_must_not(), stock_then_order(), order_then_stock(), cancel_seen()]
 }
 
-/// `both` has looked and found enough, then its first row is written off: on its way to a refusal it freezes the second.
-/// Nobody may be refused for that; whoever meets it finishes it. (The ids have different fingerprints in the index, or each find would
-/// look at the other's order as well, and the executions were eight times as many.)
+/// `both` has looked and found enough, then its first row is written off: on its way to a refusal it freezes the
+/// second. Nobody may be refused for that; whoever meets it finishes it. (The ids have different fingerprints in the
+/// index, or each find would look at the other's order as well, and the executions were eight times as many.)
 fn must_fail_beside_must_not() -> Model {
     let outcomes = Expect::exactly(&["both short, one done, alone", "both short, one done, helping"]);
     let race = || {

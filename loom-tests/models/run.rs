@@ -25,8 +25,8 @@ pub struct Model {
     pub race: Race,
 }
 
-/// Preemptions that loom may make in one execution, in the build for interleavings and in the two for orderings; the deep
-/// run allows one more.
+/// Preemptions that loom may make in one execution, in the build for interleavings and in the two for orderings; the
+/// deep run allows one more.
 #[derive(Clone, Copy)]
 pub struct Bounds {
     /// `None` is all.
@@ -77,8 +77,8 @@ pub struct Seen {
     pub panic: Option<String>,
 }
 
-/// Explores every model whose name contains one of `parts`, or all if there are none, each build in a process of its own, as
-/// many at a time as there are cores.
+/// Explores every model whose name contains one of `parts`, or all if there are none, each build in a process of its
+/// own, as many at a time as there are cores.
 pub fn all(models: &[Model], parts: &[&String], deep: bool) -> ExitCode {
     println!("{:<52} {:<13} {:>10} {:>7}  outcomes", "model", "build", "executions", "seconds");
     let named = |model: &&Model| parts.is_empty() || parts.iter().any(|part| model.name.contains(*part));

@@ -66,7 +66,8 @@ impl Verb {
     }
 }
 
-/// An order of a scene: the rows it names, one unit each time, and the state it is in when the race begins, if it is there.
+/// An order of a scene: the rows it names, one unit each time, and the state it is in when the race begins, if it is
+/// there.
 #[derive(Clone, Copy)]
 pub struct Given(pub &'static [&'static str], pub Option<State>);
 

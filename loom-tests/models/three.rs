@@ -1,5 +1,5 @@
-//! Three threads. All interleavings of three do not end in a life, so these have a bound: the highest that ends in half a
-//! minute, and one more in the deep run.
+//! Three threads. All interleavings of three do not end in a life, so these have a bound: the highest that ends in half
+//! a minute, and one more in the deep run.
 
 use stockade_loom::State::{self, InventoryReserved};
 
