@@ -12,6 +12,7 @@
 mod canaries;
 mod holds;
 mod index;
+mod kept;
 mod pairs;
 mod parts;
 mod protocol;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         pairs::models(),
         holds::models(),
         parts::models(),
+        kept::models(),
         three::models(),
         canaries::models(),
     ]

@@ -163,7 +163,7 @@ fn explore(model: &Model, loads: Loads, bound: Option<usize>, allowed: Option<&B
     let (collected, race, allowed) = (Arc::clone(&outcomes), Arc::clone(&model.race), allowed.cloned());
     let mut loom = loom::model::Builder::new();
     loom.preemption_bound = bound;
-    loom.max_branches = 10_000;
+    loom.max_branches = 50_000;
     let explored = catch_unwind(AssertUnwindSafe(|| {
         loom.check(move || {
             let outcome = race();

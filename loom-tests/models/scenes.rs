@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use stockade_loom::{Hold, ManualClock, Sku, State, Stockade};
+use stockade_loom::{Hold, Keep, ManualClock, RequestKey, Sku, State, Stockade};
 
 use crate::run::{Expect, Model, Race};
 use crate::shop::{
-    Actor, Shop, advanced, amend, audit, cancel, cancel_lines, create, expire_due, extend, fulfil_lines, keep, order,
-    order_and_lines, pay, pay_late, race, reserve, reserve_for, restock, set_available, stock, transition, void,
+    Actor, Shop, advanced, amend, audit, cancel, cancel_lines, create, expire_due, extend, fulfil_lines, keep, once,
+    order, order_and_lines, pay, pay_late, race, reserve, reserve_for, restock, set_available, stock, transition, void,
     write_off,
 };
 
@@ -53,11 +53,29 @@ pub enum Verb {
     Lower,
     /// One less of it, and one more of another row of the scene, which the order need not have yet.
     Swap,
+    /// Restock under the key that all verbs with a key have in common.
+    KeyedRestock,
+    KeyedWriteOff,
+    /// As [`SetAvailable`](Verb::SetAvailable).
+    KeyedSetAvailable,
+    KeyedCancelLines,
+    KeyedRaise,
+    /// Forgets what was finished long before the race begins.
+    Forget,
+    /// The clock moves on until all that is finished can be forgotten, and that is forgotten.
+    TickAndForget,
+    /// Forgets, crowds the order out of the index, and has its memory used for others.
+    ForgetAndReuse,
 }
 
 impl Verb {
     fn is_of_parts(self) -> bool {
-        matches!(self, Verb::CancelLines | Verb::FulfilLines | Verb::Raise | Verb::Lower | Verb::Swap)
+        use Verb::{CancelLines, FulfilLines, KeyedCancelLines, KeyedRaise, Lower, Raise, Swap};
+        matches!(self, CancelLines | FulfilLines | Raise | Lower | Swap | KeyedCancelLines | KeyedRaise)
+    }
+
+    fn forgets(self) -> bool {
+        matches!(self, Verb::Forget | Verb::TickAndForget | Verb::ForgetAndReuse)
     }
 
     /// Two verbs that only read cannot disturb each other.
@@ -86,6 +104,10 @@ pub enum Holds {
 
 /// When holds end.
 const TTL_MS: u64 = 10;
+/// For how long an engine that forgets keeps what is finished, at the very least; and when it has forgotten it.
+const KEPT_MS: u64 = 16;
+const FORGOTTEN_MS: u64 = 100;
+const KEY: RequestKey<'static> = RequestKey { id: "key", issued: 1 };
 
 /// How a race begins, and who runs in it.
 pub struct Scene {
@@ -153,7 +175,10 @@ impl Scene {
 
     fn shop(&self) -> (Shop, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::default());
-        let shop = Stockade::builder().clock(Arc::clone(&clock)).build().unwrap();
+        let builder = Stockade::builder().clock(Arc::clone(&clock));
+        let forgets = self.actors.iter().any(|(verb, _)| verb.forgets());
+        let builder = if forgets { builder.keep_finished(Keep::ForMs(KEPT_MS)) } else { builder };
+        let shop = builder.build().unwrap();
         for name in self.names() {
             let _ = shop.add_sku(name, self.units).unwrap();
         }
@@ -175,8 +200,14 @@ impl Scene {
             if *state != State::Created {
                 let _ = shop.reserve(id, &lines).unwrap();
             }
-            if *state == State::Paid {
+            if matches!(state, State::Paid | State::Fulfilled) {
                 let _ = shop.pay(id).unwrap();
+            }
+            if *state == State::Fulfilled {
+                let _ = shop.fulfil(id).unwrap();
+            }
+            if *state == State::Cancelled {
+                let _ = shop.cancel(id).unwrap();
             }
         }
         if self.changed {
@@ -191,6 +222,9 @@ impl Scene {
         }
         if self.holds == Holds::Expired {
             IDS.iter().for_each(|id| drop(shop.order(id)));
+        }
+        if self.actors.iter().any(|(verb, _)| matches!(verb, Verb::Forget | Verb::ForgetAndReuse)) {
+            clock.set_ms(FORGOTTEN_MS);
         }
         (hold, Arc::new(Stage { rows, clock }))
     }
@@ -238,6 +272,23 @@ impl Scene {
             Verb::Raise => amend(shop, id, &[&lines[..], &[(row, 1)]].concat()),
             Verb::Lower => amend(shop, id, &lines[1..]),
             Verb::Swap => amend(shop, id, &[&lines[1..], &[(others.unwrap(), 1)]].concat()),
+            Verb::KeyedRestock => once(shop.keyed(KEY).restock(row, 1)),
+            Verb::KeyedWriteOff => once(shop.keyed(KEY).write_off(row, 1)),
+            Verb::KeyedSetAvailable => once(shop.keyed(KEY).set_available(row, version, 5)),
+            Verb::KeyedCancelLines => once(shop.keyed(KEY).cancel_lines(id, &[(row, 1)])),
+            Verb::KeyedRaise => once(shop.keyed(KEY).amend(id, &[&lines[..], &[(row, 1)]].concat())),
+            Verb::Forget => format!("{} forgotten", shop.forget_finished(9)),
+            Verb::ForgetAndReuse => {
+                let forgotten = shop.forget_finished(9);
+                let others = ["a", "b", "c", "d"].map(|other| void(shop, other));
+                shop.forget_finished(9);
+                let again = ["e"].map(|other| void(shop, other));
+                format!("{forgotten} forgotten, {}", [&others[..], &again[..]].concat().join(" "))
+            }
+            Verb::TickAndForget => {
+                clock.set_ms(FORGOTTEN_MS);
+                format!("{} forgotten", shop.forget_finished(9))
+            }
         }
     }
 

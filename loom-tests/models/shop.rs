@@ -6,8 +6,8 @@ use stockade_loom::hooks::{Step, with_hook};
 use stockade_loom::model::{set_shard, start_trace, stop_trace};
 use stockade_loom::{
     AdvanceError, Advanced, AmendError, CancelError, CancelLinesError, Cancelled, CreateError, Created, ExtendError,
-    FulfilLinesError, Hold, Order, PaidLate, PayAgainError, ReserveError, Reserved, Revised, SetAvailableError, Sku,
-    State, Stock, Stockade, TransitionError, VoidError, WriteOffError,
+    FulfilLinesError, Hold, KeyedError, Once, Order, PaidLate, PayAgainError, ReserveError, Reserved, Revised,
+    SetAvailableError, Sku, State, Stock, Stockade, TransitionError, VoidError, WriteOffError,
 };
 
 pub type Shop = Arc<Stockade>;
@@ -177,6 +177,17 @@ pub fn amend(shop: &Stockade, id: &str, lines: &[(Sku, u32)]) -> String {
         Err(AmendError::InvalidState { actual }) => format!("invalid in {actual}"),
         Err(AmendError::Expired) => "expired".into(),
         Err(other) => panic!("{other}"),
+    }
+}
+
+/// What a request with a key was answered.
+pub fn once<T: std::fmt::Debug, E: std::fmt::Debug>(answer: Result<Once<T>, KeyedError<E>>) -> String {
+    match answer {
+        Ok(Once::New(it)) => format!("new {it:?}"),
+        Ok(Once::Replayed(it)) => format!("replayed {it:?}"),
+        Err(KeyedError::Refused(it)) => format!("refused {it:?}"),
+        Err(KeyedError::Reused { field }) => format!("other {field}"),
+        Err(other) => panic!("{other:?}"),
     }
 }
 
