@@ -386,3 +386,24 @@ impl Drop for Attempt<'_> {
         }
     }
 }
+
+#[cfg(all(test, not(stockade_loom)))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::{KeyedError, Once, RequestKey, Revised, State, Stockade};
+
+    #[test]
+    fn a_change_in_part_is_answered_once_it_is_made() {
+        let shop = Stockade::builder().keep_keys(1).build().unwrap();
+        shop.add_sku("mug", 1).unwrap();
+        let _ = shop.reserve("order", &[("mug", 1)]).unwrap();
+        let _ = shop.pay("order").unwrap();
+        let [later, earlier] = ["b", "a"].map(|id| shop.keyed(RequestKey { id, issued: 7 }));
+        let shipped = Revised { open: 0, closed: Some(State::Fulfilled) };
+        assert_eq!(later.fulfil_lines("order", &[("mug", 1)]), Ok(Once::New(shipped)));
+        // One key too many, and this is the older one.
+        assert_eq!(earlier.restock("mug", 1), Err(KeyedError::TooOld { forgotten_to: 7 }));
+        assert_eq!(later.fulfil_lines("order", &[("mug", 1)]), Ok(Once::Replayed(shipped)));
+    }
+}

@@ -75,6 +75,10 @@ impl Protocol {
             Verdict::Witnessed(short) => short.is_empty(),
             Verdict::Unseen => self.learn_verdict(op, &edition),
         };
+        if is_accepted && request.is_some() {
+            // From here on a repeat is answered, be there keys as old as this that are forgotten.
+            self.records.note_verdict(slot, op.tag, true);
+        }
         let left = edition.left();
         if is_accepted && matches!(left, Left::Nothing { .. }) {
             self.forget_hold(slot, changes.iter().map(|change| change.row), false);
