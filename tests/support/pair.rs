@@ -1,26 +1,36 @@
 //! The engine and the sequential one, side by side: every answer, every row, every order, the books and the audit are
 //! the same after every step, or (for half of the scripts) all but the answers at the end.
 
+#[path = "pair/keyed.rs"]
+mod keyed;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use stockade::{
-    CancelReason, Cancelled, Created, HoldClosed, Line, ManualClock, Order, PaidLate, Reservation, ReserveError,
-    Reserved, Revised, Sku, State, Stockade, UnknownSku,
+    Builder, CancelReason, Cancelled, Created, HoldClosed, Keep, Line, ManualClock, Order, PaidLate, RequestKey,
+    Reservation, ReserveError, Reserved, Revised, Sku, State, Stockade, UnknownSku,
 };
 
-use crate::sequential::{self, Left, Part, Sequential};
+use crate::sequential::{self, Kept, Left, Part, Sequential};
 use crate::steps::{Change, IDS, Lines, SKUS, Script, Step, Then, Units};
+use keyed::Request;
 
 /// Takes the steps in both engines. The answers given are put into `seen`.
 pub fn run(script: &Script, seen: &mut BTreeSet<String>) -> Result<(), String> {
     let clock = Arc::new(ManualClock::default());
     let engine = Stockade::builder().clock(Arc::clone(&clock));
-    let engine = script.max_hold_ms.into_iter().fold(engine, stockade::Builder::max_hold_ms);
+    let engine = script.max_hold_ms.into_iter().fold(engine, Builder::max_hold_ms);
+    let engine = script.keep_keys.into_iter().fold(engine, Builder::keep_keys);
+    let keep = script.keep.map(|keep| match keep {
+        Kept::ForMs(ms) => Keep::ForMs(ms),
+        Kept::Newest(orders) => Keep::Newest(orders),
+    });
+    let engine = keep.into_iter().fold(engine, Builder::keep_finished);
     let engine = engine.build().map_err(|why| why.to_string())?;
-    let mut pair = Pair::new(&engine, &clock, script.max_hold_ms, seen);
+    let mut pair = Pair::new(&engine, &clock, script, seen);
     for (number, step) in script.steps.iter().enumerate() {
         // What has just died is left to the next step.
         let watched = script.watched && !matches!(step, Step::Wait(_));
@@ -45,23 +55,35 @@ struct Pair<'a> {
     revised: u64,
     /// What each id was told when it was first accepted.
     told: BTreeMap<&'static str, Reservation>,
+    /// What was asked for under keys.
+    asked: Vec<(RequestKey<'static>, Request)>,
+    forgotten: u64,
+    forgotten_expired: u64,
+    churned: u64,
     seen: &'a mut BTreeSet<String>,
 }
 
 impl<'a> Pair<'a> {
-    fn new(
-        engine: &'a Stockade,
-        clock: &'a ManualClock,
-        max_hold_ms: Option<u64>,
-        seen: &'a mut BTreeSet<String>,
-    ) -> Self {
+    fn new(engine: &'a Stockade, clock: &'a ManualClock, script: &Script, seen: &'a mut BTreeSet<String>) -> Self {
         let mut plain = Sequential::default();
-        plain.max_hold_ms = max_hold_ms;
+        (plain.max_hold_ms, plain.keep, plain.keep_keys) = (script.max_hold_ms, script.keep, script.keep_keys);
         for (sku, units) in [("A", 5), ("B", 2)] {
             let handle = engine.add_sku(sku, units).ok();
             plain.add_sku(sku, units, handle).unwrap();
         }
-        Self { engine, clock, plain, revived: 0, revised: 0, told: BTreeMap::new(), seen }
+        Self {
+            engine,
+            clock,
+            plain,
+            revived: 0,
+            revised: 0,
+            told: BTreeMap::new(),
+            asked: Vec::new(),
+            forgotten: 0,
+            forgotten_expired: 0,
+            churned: 0,
+            seen,
+        }
     }
 
     fn take(&mut self, step: &Step) -> Result<(), String> {
@@ -81,8 +103,7 @@ impl<'a> Pair<'a> {
                 self.same("write_off", self.engine.write_off(*sku, *units), expected)
             }
             Step::SetAvailable(sku, off, units) => {
-                let version = self.engine.stock(*sku).map_or(0, |stock| stock.version);
-                let version = version.wrapping_add(*off);
+                let version = self.version(sku, *off);
                 let expected = self.plain.set_available(sku, version, *units);
                 let answer = self.engine.set_available(*sku, version, *units);
                 self.same("set_available", answer, expected)
@@ -116,6 +137,7 @@ impl<'a> Pair<'a> {
             Step::Wait(ms) => {
                 self.clock.advance_ms(*ms);
                 self.plain.advance_ms(*ms);
+                self.let_go_now();
                 Ok(())
             }
             Step::Extend(id, ttl_ms) => {
@@ -131,6 +153,21 @@ impl<'a> Pair<'a> {
             Step::CancelLines(id, change) => self.cancel_lines(id, change),
             Step::FulfilLines(id, change) => self.fulfil_lines(id, change),
             Step::Amend(id, change) => self.amend(id, change),
+            Step::Keyed(key, verb) => {
+                self.asked.push((*key, self.request(verb)));
+                self.keyed(self.asked.len() - 1, false)
+            }
+            Step::Again { key, more } => {
+                let last = self.asked.iter().rposition(|(asked, _)| key.is_none_or(|key| key == *asked));
+                last.map_or(Ok(()), |last| self.keyed(last, *more))
+            }
+            Step::Forget(limit) => self.forget(*limit),
+            Step::Churn(orders) => (0..*orders).try_for_each(|_| {
+                self.churned += 1;
+                let id = format!("churned {}", self.churned);
+                let expected = self.plain.void(&id).map(|released| cancelled(released, false));
+                equal("churn", self.engine.void(&id), expected)
+            }),
             Step::Stock(sku) => {
                 let row = self.plain.rows.iter().find(|row| row.name == *sku);
                 let expected = row.map(|row| row.stock).ok_or_else(|| UnknownSku { sku: (*sku).into() });
@@ -142,6 +179,32 @@ impl<'a> Pair<'a> {
                 order.map_or(Ok(()), |order| self.compare_order(&order))
             }
         }
+    }
+
+    /// When a hold ended decides when it is forgotten. That is when somebody first comes across it, so here that is at
+    /// once, and in the order of the ids.
+    fn let_go_now(&self) {
+        if self.plain.keep.is_some() {
+            self.plain.orders.keys().for_each(|id| _ = self.engine.order(id));
+        }
+    }
+
+    /// An engine with so few orders goes round all of them in one call.
+    fn forget(&mut self, limit: usize) -> Result<(), String> {
+        let answer = self.engine.forget_finished(limit);
+        let forgotten = if limit == 0 { vec![] } else { self.plain.forget_finished() };
+        for (id, order) in &forgotten {
+            self.told.remove(id.as_str());
+            self.seen.insert(format!("forget_finished {}", order.state));
+            self.forgotten_expired += u64::from(order.cancelled == Some(CancelReason::Expired));
+        }
+        self.forgotten += forgotten.len() as u64;
+        equal("forget_finished", answer, forgotten.len())
+    }
+
+    /// So much off the version that the row has.
+    fn version(&self, sku: &str, off: u64) -> u64 {
+        self.engine.stock(sku).map_or(0, |stock| stock.version).wrapping_add(off)
     }
 
     fn reserve(&mut self, id: &'static str, lines: &Lines) -> Result<(), String> {
@@ -256,21 +319,18 @@ impl<'a> Pair<'a> {
             return Ok(());
         };
 
-        if matches!(then, Then::CancelAndKeep) {
-            self.take(&Step::Cancel(id))?;
-        }
-        if matches!(then, Then::PayAndKeep | Then::PayAndDrop | Then::ShipAndDrop) {
-            self.take(&Step::Pay(id))?;
-        }
-        if matches!(then, Then::ShipAndDrop) {
-            self.take(&Step::Fulfil(id))?;
-        }
-        if matches!(then, Then::WaitAndKeep) {
-            self.take(&Step::Wait(2))?;
-        }
-        if matches!(then, Then::Keep | Then::WaitAndKeep | Then::CancelAndKeep | Then::PayAndKeep) {
-            let kept = match self.plain.orders[id].state {
-                State::Cancelled => Err(HoldClosed { state: State::Cancelled }),
+        // Only the order of a guard that took the stock is kept in any case.
+        let guard = |plain: &mut Sequential, guarded| {
+            if let (true, Some(order)) = (told.is_new(), plain.orders.get_mut(id)) {
+                order.guarded = guarded;
+            }
+        };
+        guard(&mut self.plain, true);
+        self.meanwhile(id, then)?;
+        guard(&mut self.plain, false);
+        if !matches!(then, Then::Drop | Then::PayAndDrop | Then::ShipAndDrop | Then::CancelForgetAndDrop) {
+            let kept = match self.plain.orders.get(id).map(|order| order.state) {
+                None | Some(State::Cancelled) => Err(HoldClosed { state: State::Cancelled }),
                 _ => Ok(told.reservation()),
             };
             return self.same("keep", hold.keep(), kept);
@@ -280,6 +340,26 @@ impl<'a> Pair<'a> {
             self.plain.drop_hold(id);
         }
         Ok(())
+    }
+
+    /// What happens to an order while it is on hold.
+    fn meanwhile(&mut self, id: &'static str, then: Then) -> Result<(), String> {
+        match then {
+            Then::Keep | Then::Drop => Ok(()),
+            Then::CancelAndKeep => self.take(&Step::Cancel(id)),
+            Then::PayAndKeep | Then::PayAndDrop => self.take(&Step::Pay(id)),
+            Then::ShipAndDrop => {
+                self.take(&Step::Pay(id))?;
+                self.take(&Step::Fulfil(id))
+            }
+            Then::WaitAndKeep => self.take(&Step::Wait(2)),
+            Then::CancelForgetAndKeep | Then::CancelForgetAndDrop => {
+                self.take(&Step::Cancel(id))?;
+                self.take(&Step::Churn(34))?;
+                self.take(&Step::Wait(51))?;
+                self.take(&Step::Forget(usize::MAX))
+            }
+        }
     }
 
     fn handles(&self, lines: &Lines) -> Option<Vec<(Sku, u32)>> {
@@ -384,8 +464,9 @@ impl<'a> Pair<'a> {
         let count = |state| orders().filter(|order| order.state == state).count() as u64;
         equal("orders counted", by_state, State::ALL.map(count))?;
         let expired = orders().filter(|order| order.cancelled == Some(CancelReason::Expired)).count() as u64;
-        equal("expired, revived", (stats.expired, stats.revived), (expired + self.revived, self.revived))?;
-        equal("revised", stats.revised, self.revised)
+        let expired = expired + self.revived + self.forgotten_expired;
+        equal("expired, revived", (stats.expired, stats.revived), (expired, self.revived))?;
+        equal("revised, forgotten", (stats.revised, stats.forgotten), (self.revised, self.forgotten))
     }
 }
 

@@ -5,6 +5,11 @@
 //! comes across it; but whoever is shown a row or an order, or a version of them, comes across all that is dead there
 //! before that. So nobody may be able to tell, and versions are compared like everything else.
 
+#[path = "sequential/forgetting.rs"]
+mod forgetting;
+#[path = "sequential/keyed.rs"]
+pub mod keyed;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use stockade::State::{self, Cancelled, Created, Fulfilled, InventoryReserved, Paid};
@@ -14,6 +19,9 @@ use stockade::{
     RestockError, SetAvailableError, Shortage, Shortages, Sku, Stock, TransitionError, UnknownSku, VoidError,
     WriteOffError,
 };
+
+pub use forgetting::Kept;
+use keyed::Remembered;
 
 /// One row. `received` is everything ever put in, less write-offs.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -45,7 +53,7 @@ impl Part {
 }
 
 /// What a change in part leaves of an order.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Left {
     Open { units: u64 },
     Ended(State),
@@ -66,6 +74,10 @@ pub struct Order {
     pub deadline_ms: Option<u64>,
     /// When that hold began.
     since_ms: u64,
+    /// The age in which it ended last, if finished orders are forgotten.
+    ended_in: u64,
+    /// The guard of a `hold` that took its stock is still there.
+    pub guarded: bool,
 }
 
 impl Order {
@@ -96,6 +108,10 @@ fn open(lines: &Parts) -> Wanted {
     lines.iter().filter(|(_, part)| part.open > 0).map(|(row, part)| (*row, part.open)).collect()
 }
 
+fn units(lines: &Parts) -> u64 {
+    lines.values().map(|part| u64::from(part.open)).sum()
+}
+
 /// The deadline of what never ends: two milliseconds before the end of time.
 const NEVER: u64 = (1 << 42) - 2;
 
@@ -108,6 +124,14 @@ pub struct Sequential {
     now_ms: u64,
     /// Orders that have expired, by their deadlines, until `expire_due` tells them or they are paid for late.
     untold: BTreeSet<(u64, String)>,
+    pub keep_keys: Option<u64>,
+    /// Oldest first.
+    keys: BTreeMap<(u64, String), Remembered>,
+    /// `issued` of the youngest key that was forgotten.
+    forgotten_to: Option<u64>,
+    pub keep: Option<Kept>,
+    /// Orders that have ended, if that is what ages go by.
+    ended: u64,
 }
 
 fn check_ttl(ttl_ms: u64) -> Result<(), Invalid> {
@@ -312,6 +336,13 @@ impl Sequential {
     }
 
     pub fn amend(&mut self, id: &str, lines: &[(&str, u32)]) -> Result<Left, AmendError> {
+        let (before, after) = self.amended(id, lines)?;
+        // What is so already is not changed.
+        if before == after { Ok(Left::Open { units: units(&after) }) } else { Ok(self.revise(id, after)) }
+    }
+
+    /// The lines before and after.
+    fn amended(&self, id: &str, lines: &[(&str, u32)]) -> Result<(Parts, Parts), AmendError> {
         let (before, wanted) = self.to_revise(id, lines, &[InventoryReserved, Paid])?;
         let (mut after, mut more) = (Parts::new(), Wanted::new());
         for row in 0..self.rows.len() {
@@ -328,7 +359,7 @@ impl Sequential {
             }
         }
         self.in_stock(&more).map_err(|short| AmendError::Insufficient { short })?;
-        Ok(self.revise(id, after))
+        Ok((before, after))
     }
 
     /// What there is to change, and the lines that are asked for, if the order can be changed in part.
@@ -346,7 +377,7 @@ impl Sequential {
 
     /// The order has these lines from now on, and ends if none of them has anything open.
     fn revise(&mut self, id: &str, lines: Parts) -> Left {
-        let units = open(&lines).values().map(|open| u64::from(*open)).sum();
+        let units = units(&lines);
         let order = self.order(id);
         let state = match units {
             0 if lines.values().any(|part| part.fulfilled > 0) => Fulfilled,
@@ -356,9 +387,7 @@ impl Sequential {
         if state == Cancelled {
             order.cancelled = Some(CancelReason::Cancelled);
         }
-        if order.lines != lines {
-            self.go(id, state, lines);
-        }
+        self.go(id, state, lines);
         if state == Fulfilled || state == Cancelled { Left::Ended(state) } else { Left::Open { units } }
     }
 
@@ -489,7 +518,18 @@ impl Sequential {
             let part = |(row, open): (&usize, &u32)| (*row, Part { open: *open, ..Part::default() });
             let (lines, lapsed) = (made_with.iter().map(part).collect(), Parts::new());
             let (state, cancelled, deadline_ms) = (Created, None, None);
-            let order = Order { state, version: 0, made_with, lines, lapsed, cancelled, deadline_ms, since_ms: 0 };
+            let order = Order {
+                state,
+                version: 0,
+                made_with,
+                lines,
+                lapsed,
+                cancelled,
+                deadline_ms,
+                since_ms: 0,
+                ended_in: 0,
+                guarded: false,
+            };
             self.orders.insert(id.to_string(), order);
         }
         new
@@ -535,6 +575,7 @@ impl Sequential {
 
     /// The one place where an order changes, and rows with it: what orders have open or fulfilled is not in the row.
     fn go(&mut self, id: &str, to: State, lines: Parts) -> u64 {
+        let age = self.age();
         let order = self.orders.get_mut(id).expect("a known order");
         for (number, row) in self.rows.iter_mut().enumerate() {
             let (before, after) = (away(order.state, &order.lines, number), away(to, &lines, number));
@@ -545,6 +586,10 @@ impl Sequential {
         }
         if to != InventoryReserved {
             order.deadline_ms = None;
+        }
+        if to == Fulfilled || to == Cancelled {
+            order.ended_in = age;
+            self.ended += u64::from(matches!(self.keep, Some(Kept::Newest(_))));
         }
         (order.state, order.lines) = (to, lines);
         order.version += 1;

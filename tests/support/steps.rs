@@ -1,6 +1,8 @@
 //! What one caller may do to a small shop, step by step, made of one choice after another: by chance, or by a fuzzer.
 
-use stockade::{MAX_UNITS, State};
+use stockade::{MAX_UNITS, RequestKey, State};
+
+use crate::sequential::Kept;
 
 /// The first two are there from the start, the third comes by `add_sku`.
 pub const SKUS: [&str; 3] = ["A", "B", "C"];
@@ -45,6 +47,9 @@ pub enum Then {
     ShipAndDrop,
     /// It may be the repeat of one that has a deadline.
     WaitAndKeep,
+    /// Long after it was cancelled.
+    CancelForgetAndKeep,
+    CancelForgetAndDrop,
 }
 
 #[derive(Clone, Debug)]
@@ -71,6 +76,16 @@ pub enum Step {
     CancelLines(&'static str, Change),
     FulfilLines(&'static str, Change),
     Amend(&'static str, Change),
+    /// One of the six verbs that can have a key.
+    Keyed(RequestKey<'static>, Box<Step>),
+    /// What was last asked for under this key (or under any), once more; or, if `more`, a little more than that.
+    Again {
+        key: Option<RequestKey<'static>>,
+        more: bool,
+    },
+    Forget(usize),
+    /// So many orders of other ids end.
+    Churn(u64),
     /// Looks at one row only.
     Stock(&'static str),
     /// Looks at one order only.
@@ -81,8 +96,10 @@ pub enum Step {
 #[derive(Clone, Debug)]
 pub struct Script {
     pub max_hold_ms: Option<u64>,
-    /// Everything is looked at after every step, not only at the end. Who looks lets go of dead holds; so if nobody
-    /// does, several steps meet the same ones.
+    pub keep: Option<Kept>,
+    pub keep_keys: Option<u64>,
+    /// Everything is looked at after every step, not only at the end. Who looks lets go of dead holds; so if nobody does,
+    /// several steps meet the same ones.
     pub watched: bool,
     pub steps: Vec<Step>,
 }
@@ -101,12 +118,17 @@ impl<R: FnMut(usize) -> usize> Choices<R> {
 
     pub fn script(&mut self) -> Script {
         let max_hold_ms = self.one_of(&[None, None, None, Some(0), Some(1), Some(3), Some(4), Some(u64::MAX)]);
-        Script { max_hold_ms, watched: self.roll(2) == 0, steps: vec![] }
+        // One choice: old inputs of the fuzzer still mean what they meant.
+        let how = self.roll(128);
+        let keep = [None, Some(Kept::ForMs(0)), Some(Kept::ForMs(40)), Some(Kept::Newest(1)), Some(Kept::Newest(20))];
+        let keep = keep.get(how / 2 % 8).copied().flatten();
+        let keep_keys = [None, Some(0), Some(2), Some(3)][how / 16 % 4];
+        Script { max_hold_ms, keep, keep_keys, watched: how.is_multiple_of(2), steps: vec![] }
     }
 
     pub fn step(&mut self) -> Step {
         let (sku, id) = (self.one_of(&SKUS), self.one_of(&IDS));
-        match self.roll(96) {
+        match self.roll(128) {
             0 | 1 => Step::AddSku(
                 if self.roll(4) == 0 { sku } else { "C" },
                 self.one_of(&[0, 1, 2, 3, 4, 5, MAX_UNITS, MAX_UNITS + 1, u64::MAX]),
@@ -153,7 +175,35 @@ impl<R: FnMut(usize) -> usize> Choices<R> {
             64..=71 => Step::CancelLines(id, self.settled(id)),
             72..=80 => Step::FulfilLines(id, self.settled(id)),
             81..=92 => Step::Amend(id, self.amended(id)),
+            96..=108 => {
+                let key = self.key();
+                Step::Keyed(key, Box::new(self.request(sku, id)))
+            }
+            109..=116 => {
+                let key = if self.roll(2) == 0 { Some(self.key()) } else { None };
+                Step::Again { key, more: self.roll(4) == 0 }
+            }
+            117..=120 => Step::Forget(self.one_of(&[0, usize::MAX, usize::MAX, usize::MAX])),
+            // Long enough for orders to be forgotten, or so long that they are kept once more.
+            121..=124 => Step::Wait(self.one_of(&[7, 17, 17, 50, 112])),
+            125 => Step::Hold(id, self.lines(id), self.one_of(&[Then::CancelForgetAndKeep, Then::CancelForgetAndDrop])),
+            126 => Step::Churn(self.one_of(&[1, 16, 17, 34, 112])),
             _ => Step::Order(id),
+        }
+    }
+
+    fn key(&mut self) -> RequestKey<'static> {
+        RequestKey { id: self.one_of(&["p", "q"]), issued: self.one_of(&[1, 2, 3, 4, 5, 6, u64::MAX - 1, u64::MAX]) }
+    }
+
+    fn request(&mut self, sku: &'static str, id: &'static str) -> Step {
+        match self.roll(8) {
+            0 => Step::Restock(sku, self.one_of(&[1, 1, 2, MAX_UNITS - 7])),
+            1 => Step::WriteOff(sku, self.one_of(&[1, 1, 2, 9])),
+            2 => Step::SetAvailable(sku, self.one_of(&[0, 0, 0, 1]), self.one_of(&[1, 2, 3, MAX_UNITS, u64::MAX])),
+            3 | 4 => Step::CancelLines(id, self.settled(id)),
+            5 => Step::FulfilLines(id, self.settled(id)),
+            _ => Step::Amend(id, self.amended(id)),
         }
     }
 
