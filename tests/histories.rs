@@ -1,12 +1,13 @@
 //! Is the engine linearizable? Real threads call it, every call and every answer is recorded, and a checker looks for
 //! an order of the calls in which a plain sequential engine gives the same answers.
 //!
-//! 2 to 8 threads make random calls of every verb on 1 to 3 rows and 2 to 4 ids; refusals are checked to the last
-//! number, and afterwards also what the engine counted. The threads find holds that are dead and not let go of yet;
-//! while they call, time stands still (why: `Plan::before`). Left out is what is documented not to be of one instant
-//! (`orders`, `rows`, `audit`, `stats`, `expire_due`), except `stats` and `audit` once all is quiet. Half of the
-//! histories are of the engine as users get it, half of the same sources with a hook at every step (`tests/hooked`),
-//! where threads pause: so calls overlap also where cores are few.
+//! 2 to 8 threads make random calls of every verb on 1 to 3 rows and 2 to 4 ids; refusals are checked to the last number,
+//! and afterwards also what the engine counted. The threads find holds that are dead and not let go of yet; while they call,
+//! time stands still (why: `Plan::before`). They repeat requests under keys that all share, and in some histories forget
+//! orders that ended before. Left out is what is documented not to be of one instant (`orders`, `rows`, `audit`, `stats`,
+//! `expire_due`), except `stats` and `audit` once all is quiet. Half of the histories are of the engine as users get it,
+//! half of the same sources with a hook at every step (`tests/hooked`), where threads pause: so calls overlap also where
+//! cores are few.
 //!
 //! It says nothing about interleavings that did not come up; all of them, for small cases, are the models' business
 //! (`loom-tests`). To look longer, elsewhere, or at one plan again and again:
@@ -55,24 +56,23 @@ fn setting(name: &str) -> Option<u64> {
 /// things it takes more histories to get there.
 #[test]
 fn every_history_of_the_engine_has_an_order() {
-    look("engine", HISTORIES / 20, Shop::default);
+    look("engine", HISTORIES / 20, Shop::new);
 }
 
 #[test]
 fn every_history_with_pauses_at_every_step_has_an_order() {
-    let seen = look("paused", HISTORIES * 7 / 10, Paused::default);
+    let seen = look("paused", HISTORIES * 7 / 10, Paused::new);
     assert!(seen.histories < HISTORIES || seen.met * 5 > seen.histories, "threads met in {} histories", seen.met);
 }
 
-/// Records and judges; as many histories as are wanted, and more (but not without end) if in too few of them calls
-/// overlap.
-fn look<E: Engine>(engine: &str, quota: u64, new: impl Fn() -> E) -> Seen {
+/// Records and judges; as many histories as are wanted, and more (but not without end) if in too few of them calls overlap.
+fn look<E: Engine>(engine: &str, quota: u64, new: impl Fn(Option<u64>) -> E) -> Seen {
     let (first, wanted) = (setting("STOCKADE_SEED").unwrap_or(0), setting("STOCKADE_HISTORIES").unwrap_or(HISTORIES));
     let whole = wanted >= HISTORIES && setting("STOCKADE_PLAN").is_none();
     let mut seen = Seen::default();
     let is_enough = |seen: &Seen| seen.histories >= wanted && (!whole || seen.overlapping_histories >= quota);
     for seed in (first..).take(20 * wanted as usize) {
-        one(engine, seed, &new(), &mut seen);
+        one(engine, seed, &new, &mut seen);
         if is_enough(&seen) {
             break;
         }
@@ -85,11 +85,13 @@ fn look<E: Engine>(engine: &str, quota: u64, new: impl Fn() -> E) -> Seen {
     seen
 }
 
-fn one(name: &str, seed: u64, engine: &impl Engine, seen: &mut Seen) {
+fn one<E: Engine>(name: &str, seed: u64, new: impl Fn(Option<u64>) -> E, seen: &mut Seen) {
     let plan_seed = setting("STOCKADE_PLAN").unwrap_or(seed);
-    let history = record(engine, &plan(plan_seed), seed);
+    let plan = plan(plan_seed);
+    let engine = new(plan.keep_ms);
+    let history = record(&engine, &plan, seed);
     seen.add(&history, engine.meetings());
-    if let Err(why) = judge(&history, engine) {
+    if let Err(why) = judge(&history, &engine) {
         let file = keep(&history, &format!("{name}-{seed}"));
         panic!(
             "{name}, history {seed}, plan {plan_seed}: {why}\n\n\
@@ -176,19 +178,27 @@ const EVERY_ANSWER: &[(&str, &[&str])] = &[
     ("fulfil_lines", &["Left", "FULFILLED", "Err TooMuch", "Err InvalidState", "Err UnknownOrder"]),
     ("amend", &["Left", "Err TooFew", "Err Insufficient", "Err InvalidState", "Err UnknownOrder", "Err Expired"]),
     ("amend", &["Err UnknownSku", "Err NoLines", "Err QuantityOverflow"]),
+    (
+        "keyed",
+        &["New", "Replayed", "Err Reused", "Err UnknownSku", "Err Overflow", "Err VersionConflict", "Err TooMuch"],
+    ),
+    ("keyed", &["Err UnknownOrder", "Err InvalidState", "Err Expired", "Err Insufficient", "Err NoLines"]),
+    ("forget_finished", &["Forgot", "Nothing"]),
     ("order", &["CREATED", "INVENTORY_RESERVED", "PAID", "FULFILLED", "CANCELLED", "no"]),
 ];
 
 #[test]
 fn every_planted_fault_is_refused() {
     for seed in 0..500 {
-        let engine = Faulty::new(Fault::None);
-        let history = record(&engine, &plan(seed), seed);
+        let plan = plan(seed);
+        let engine = Faulty::new(Fault::None, plan.keep_ms);
+        let history = record(&engine, &plan, seed);
         judge(&history, &engine).unwrap_or_else(|why| panic!("without a fault, history {seed}: {why}"));
     }
     for fault in Fault::ALL {
         let refused = (0..20_000).find_map(|seed| {
-            let history = record(&Faulty::new(fault), &plan(seed), seed);
+            let plan = plan(seed);
+            let history = record(&Faulty::new(fault, plan.keep_ms), &plan, seed);
             check(&history).err().map(|refused| (seed, explain(&history, &refused)))
         });
         let (seed, why) = refused.unwrap_or_else(|| panic!("{fault:?} is not noticed"));
@@ -214,7 +224,8 @@ fn written_histories_get_their_verdict() {
     }
     let faults = ["oversell", "false_refusal", "double_release", "two_effects", "stale_read", "half_visible"];
     let of_parts = ["amend_against_itself", "part_cancelled_twice", "fulfil_eats_the_hold", "half_a_change"];
-    for fault in faults.into_iter().chain(of_parts) {
+    let of_repeats = ["key_carried_out_twice", "replay_of_the_present", "forgotten_while_it_holds"];
+    for fault in faults.into_iter().chain(of_parts).chain(of_repeats) {
         assert!(names.contains(&format!("wrong_{fault}")), "{fault} is not written down");
     }
 }
@@ -243,8 +254,8 @@ fn what_is_shown_of_a_refused_history_is_enough_to_refuse_it() {
 
 #[test]
 fn miscounts_and_borrowed_numbers_are_noticed() {
-    let engine = Shop::default();
-    let quiet = Plan { before: vec![], threads: vec![], ..plan(0) };
+    let engine = Shop::new(None);
+    let quiet = Plan { before: vec![], threads: vec![], keep_ms: None, ..plan(0) };
     let history = record(&engine, &quiet, 0);
     judge(&history, &engine).unwrap();
     let _ = engine.engine.cancel("nobody").unwrap();

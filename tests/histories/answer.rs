@@ -26,6 +26,16 @@ pub fn left(units: u64, ended: Option<impl Display>) -> String {
     }
 }
 
+/// What was answered to a request with a key, for the first time or once more; `first` writes what that was.
+pub fn once<T>(is_new: bool, answer: T, first: impl Fn(T) -> String) -> String {
+    format!("{} {}", if is_new { "New" } else { "Replayed" }, first(answer))
+}
+
+/// How many orders were forgotten.
+pub fn forgot(orders: usize) -> String {
+    if orders == 0 { "Nothing".to_string() } else { format!("Forgot {orders}") }
+}
+
 /// An order as a reader sees it; of each line the units ordered, open, fulfilled, cancelled.
 pub fn seen(
     state: impl Display,

@@ -7,19 +7,32 @@
 //! time too. Without that, histories of eight threads can take forever. The set of calls done is a bit set as in A.
 //! Horn and D. Kroening, "Faster linearizability checking via P-compositionality" (2015).
 //!
+//! Two verbs have more than one instant. `forget_finished` forgets each order at its own: one step for each, any of which
+//! may be left out (another call may be about to forget that one), and in the end as many as the answer says. And a key
+//! is bound to what is asked for, which may be before that is carried out: so others are told that it is used for
+//! something else, while nothing has happened yet.
+//!
 //! Why not a crate: `stateright` 0.31 (`LinearizabilityTester`) does not remember, and brings a model checker and a web
 //! server; `todc-utils` 0.1.1 (`WGLChecker`) does, but answers only yes or no, knows no calls that have not returned,
 //! and has not moved since 2023. What a failure needs is the place where the search got stuck. This is 100 lines.
 
 use std::collections::HashSet;
 
-use super::answer::unnumbered;
-use super::history::History;
+use super::answer::{forgot, kind, unnumbered};
+use super::history::{Event, History};
+use super::op::{IDS, Name, Op};
 use super::sequential::Sequential;
 use super::spec;
 
-/// A set of calls, by their places in the history.
+/// A set of calls, by their places in the history; after them come the parts of calls.
 type Calls = u128;
+
+/// What a call may do at an instant of its own, before the call itself has its place in the order.
+#[derive(Clone, Copy)]
+enum Part {
+    Binds,
+    Forgets(Name),
+}
 
 /// There is no such order.
 #[derive(Debug)]
@@ -32,9 +45,10 @@ pub struct Refused {
 
 /// The state in which the sequential engine ends, in the first order that fits.
 pub fn check(history: &History) -> Result<Sequential, Refused> {
-    assert!(history.events.len() <= Calls::BITS as usize, "a history too long for a bit set");
     let mut search = Search::new(history);
-    match search.go(0, spec::engine(&history.rows)) {
+    let steps = history.events.len() + search.parts.len();
+    assert!(steps <= Calls::BITS as usize, "a history too long for a bit set");
+    match search.go(0, spec::engine(&history.rows, history.keep_ms)) {
         Some(end) => Ok(end),
         None => Err(search.refusal),
     }
@@ -48,6 +62,8 @@ struct Search<'a> {
     earlier: Vec<Calls>,
     /// The calls that must be in the order: those that returned.
     returned: Calls,
+    /// With the places of the calls that they are parts of.
+    parts: Vec<(usize, Part)>,
     been: HashSet<(Calls, Sequential)>,
     order: Vec<usize>,
     refusal: Refused,
@@ -62,6 +78,11 @@ impl<'a> Search<'a> {
             answers: events.iter().map(|event| event.ret.map(|_| unnumbered(&event.answer))).collect(),
             earlier: events.iter().map(|event| set(&|i| events[i].returned_before(event))).collect(),
             returned: set(&|i| events[i].ret.is_some()),
+            parts: events
+                .iter()
+                .enumerate()
+                .flat_map(|(call, event)| parts(history, event).map(move |it| (call, it)))
+                .collect(),
             been: HashSet::new(),
             order: Vec::new(),
             refusal: Refused { longest: Vec::new(), next: Vec::new() },
@@ -76,18 +97,25 @@ impl<'a> Search<'a> {
         let mut stuck = Vec::new();
         for call in self.next(done) {
             let mut after = state.clone();
-            let answer = spec::take(&mut after, &self.history.events[call].op);
+            let answer = match self.history.events[call].op {
+                Op::Forget => forgot((done & self.parts_of(call)).count_ones() as usize),
+                ref op => spec::take(&mut after, op),
+            };
             if self.answers[call].as_ref().is_some_and(|given| *given != answer) {
                 stuck.push((call, answer));
                 continue;
             }
-            let done = done | 1 << call;
-            if self.been.insert((done, after.clone())) {
-                self.order.push(call);
-                if let Some(end) = self.go(done, after) {
-                    return Some(end);
-                }
-                self.order.pop();
+            self.order.push(call);
+            if let Some(end) = self.go_on(done | 1 << call, after) {
+                return Some(end);
+            }
+            self.order.pop();
+        }
+        for part in 0..self.parts.len() {
+            if let Some(after) = self.take_part(done, part, &state)
+                && let Some(end) = self.go_on(done | self.bit(part), after)
+            {
+                return Some(end);
             }
         }
         if self.refusal.next.is_empty() || self.order.len() > self.refusal.longest.len() {
@@ -96,9 +124,46 @@ impl<'a> Search<'a> {
         None
     }
 
+    /// The same, unless it has been there.
+    fn go_on(&mut self, done: Calls, after: Sequential) -> Option<Sequential> {
+        if self.been.insert((done, after.clone())) { self.go(done, after) } else { None }
+    }
+
+    fn bit(&self, part: usize) -> Calls {
+        1 << (self.history.events.len() + part)
+    }
+
+    fn parts_of(&self, call: usize) -> Calls {
+        self.parts.iter().enumerate().filter(|(_, (of, _))| *of == call).map(|(part, _)| self.bit(part)).sum()
+    }
+
+    /// The state after a part of a call that may come next, if it does anything then.
+    fn take_part(&self, done: Calls, part: usize, state: &Sequential) -> Option<Sequential> {
+        let (call, what) = self.parts[part];
+        let may = done & (self.bit(part) | 1 << call) == 0 && self.earlier[call] & !done == 0;
+        let mut after = may.then(|| state.clone())?;
+        let does = match what {
+            Part::Binds => spec::bind(&mut after, &self.history.events[call].op),
+            Part::Forgets(id) => after.forget(id).is_some(),
+        };
+        does.then_some(after)
+    }
+
     /// The calls that may come next: all that had returned before they were made are done.
     fn next(&self, done: Calls) -> Vec<usize> {
         let may = |call: &usize| done & (1 << call) == 0 && self.earlier[*call] & !done == 0;
         (0..self.history.events.len()).filter(may).collect()
     }
+}
+
+/// The parts of a call that can make a difference.
+fn parts<'a>(history: &'a History, event: &'a Event) -> impl Iterator<Item = Part> + 'a {
+    let forgets = event.op == Op::Forget && kind(&event.answer) != "Nothing";
+    let told = |other: &Event| match (&event.op, &other.op) {
+        (Op::Keyed(key, _), Op::Keyed(its, _)) => key == its && kind(&other.answer) == "Err Reused",
+        _ => false,
+    };
+    let binds = history.events.iter().any(told).then_some(Part::Binds);
+    let ids = IDS.into_iter().filter(move |_| forgets).map(Part::Forgets);
+    binds.into_iter().chain(ids)
 }

@@ -3,13 +3,17 @@
 //! Compiled twice, over the crate that users get (`real.rs`) and over its twin with hooks (`hooked.rs`); their types
 //! have the same names and are not the same types. The text of an answer is made after the return is stamped.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::super::answer::{left, released, say, seen, told};
+use super::super::answer::{forgot, left, once, released, say, seen, told};
 use super::super::dice::Dice;
-use super::super::op::Op;
+use super::super::op::{Name, Op};
 use super::super::record::{Caller, Clock, Engine, Told};
-use super::engine::{Cancelled, Hold, Line, ManualClock, Order, Revised, Sku, State, Stockade};
+use super::engine::{
+    Builder, Cancelled, Hold, Keep, KeyedError, Line, ManualClock, Once, Order, RequestKey, Revised, Sku, State, Stock,
+    Stockade,
+};
 
 /// An engine and the clock that it goes by.
 pub struct Shop {
@@ -17,11 +21,12 @@ pub struct Shop {
     time: Arc<ManualClock>,
 }
 
-impl Default for Shop {
-    fn default() -> Self {
+impl Shop {
+    pub fn new(keep_ms: Option<u64>) -> Self {
         let time = Arc::new(ManualClock::default());
-        let engine = Stockade::builder().clock(Arc::clone(&time)).build();
-        Shop { engine: engine.expect("no room was asked for"), time }
+        let engine = Stockade::builder().clock(Arc::clone(&time));
+        let engine = keep_ms.map(Keep::ForMs).into_iter().fold(engine, Builder::keep_finished);
+        Shop { engine: engine.build().expect("no room was asked for"), time }
     }
 }
 
@@ -89,9 +94,37 @@ fn take<'a>(engine: &'a Stockade, clock: &Clock, holds: &mut Vec<Hold<'a>>, op: 
         Op::CancelLines(id, lines) => clock.time(|| engine.cancel_lines(id, lines), |done| told(done.map(revised))),
         Op::FulfilLines(id, lines) => clock.time(|| engine.fulfil_lines(id, lines), |done| told(done.map(revised))),
         Op::Amend(id, lines) => clock.time(|| engine.amend(id, lines), |done| told(done.map(revised))),
+        Op::Keyed(key, op) => keyed(engine, clock, key, op),
+        Op::Forget => clock.time(|| engine.forget_finished(usize::MAX), forgot),
         Op::Wait(_) => unreachable!("nothing is asked of the engine"),
         Op::Crowd(from, to) => clock.time(|| (*from..*to).for_each(|number| crowd(engine, number)), |()| String::new()),
         Op::Order(id) => clock.time(|| engine.order(id), |order| view(engine, id, order)),
+    }
+}
+
+/// The same key for everybody: all were issued at once.
+fn keyed(engine: &Stockade, clock: &Clock, key: Name, op: &Op) -> Told {
+    let keyed = engine.keyed(RequestKey { id: key, issued: 1 });
+    let stock = |stock: Stock| format!("{stock:?}");
+    match op {
+        Op::Restock(sku, units) => clock.time(|| keyed.restock(sku, *units), |done| first(done, stock)),
+        Op::WriteOff(sku, units) => clock.time(|| keyed.write_off(sku, *units), |done| first(done, stock)),
+        Op::SetAvailable(sku, version, units) => {
+            clock.time(|| keyed.set_available(sku, *version, *units), |done| first(done, stock))
+        }
+        Op::CancelLines(id, lines) => clock.time(|| keyed.cancel_lines(id, lines), |done| first(done, revised)),
+        Op::FulfilLines(id, lines) => clock.time(|| keyed.fulfil_lines(id, lines), |done| first(done, revised)),
+        Op::Amend(id, lines) => clock.time(|| keyed.amend(id, lines), |done| first(done, revised)),
+        other => unreachable!("it cannot have a key: {other}"),
+    }
+}
+
+fn first<T, E: Debug>(answer: Result<Once<T>, KeyedError<E>>, first: impl Fn(T) -> String) -> String {
+    match answer {
+        Ok(Once::New(it)) => once(true, it, first),
+        Ok(Once::Replayed(it)) => once(false, it, first),
+        Err(KeyedError::Refused(refusal)) => told(Err(refusal)),
+        Err(key) => told(Err(key)),
     }
 }
 

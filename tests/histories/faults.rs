@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use stockade::State;
 
-use super::answer::kind;
+use super::answer::{forgot, kind};
 use super::dice::Dice;
 use super::op::{Lines, Name, Op};
 use super::record::{Caller, Clock, Engine};
@@ -37,10 +37,16 @@ pub enum Fault {
     PartCancelledTwice,
     /// Of a line of which one unit is fulfilled, all that is open leaves.
     FulfilEatsTheHold,
+    /// A request looks whether its key is known, and later is carried out, also if the same has been meanwhile.
+    KeyCarriedOutTwice,
+    /// A request that comes again is answered with what there is now, and not with what it was answered first.
+    ReplayOfThePresent,
+    /// An order is forgotten that holds units, and they with it.
+    ForgottenWhileItHolds,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 9] = [
+    pub const ALL: [Fault; 12] = [
         Fault::Oversell,
         Fault::FalseRefusal,
         Fault::DoubleRelease,
@@ -50,6 +56,9 @@ impl Fault {
         Fault::AmendAgainstItself,
         Fault::PartCancelledTwice,
         Fault::FulfilEatsTheHold,
+        Fault::KeyCarriedOutTwice,
+        Fault::ReplayOfThePresent,
+        Fault::ForgottenWhileItHolds,
     ];
 }
 
@@ -69,9 +78,10 @@ impl Engine for Faulty {
 }
 
 impl Faulty {
-    pub fn new(fault: Fault) -> Self {
-        let (in_flight, last_read) = (Mutex::default(), Mutex::default());
-        Faulty { fault, plain: Mutex::default(), in_flight, last_read }
+    pub fn new(fault: Fault, keep_ms: Option<u64>) -> Self {
+        let (plain, in_flight, last_read) =
+            (Mutex::new(spec::engine(&[], keep_ms)), Mutex::default(), Mutex::default());
+        Faulty { fault, plain, in_flight, last_read }
     }
 
     fn plain(&self) -> MutexGuard<'_, Sequential> {
@@ -97,8 +107,42 @@ impl Faulty {
             (Fault::AmendAgainstItself, Op::Amend(_, lines)) => self.amend(op, lines),
             (Fault::PartCancelledTwice, Op::CancelLines(id, _)) => self.cancel_part(op, id, window),
             (Fault::FulfilEatsTheHold, Op::FulfilLines(id, lines)) => self.fulfil_part(op, id, lines),
+            (Fault::KeyCarriedOutTwice, Op::Keyed(_, again)) => self.carry_out_again(op, again, window),
+            (Fault::ReplayOfThePresent, Op::Keyed(_, again)) => self.replay(op, again),
+            (Fault::ForgottenWhileItHolds, Op::Forget) => self.forget(),
             _ => spec::take(&mut self.plain(), op),
         }
+    }
+
+    fn carry_out_again(&self, op: &Op, again: &Op, window: &mut dyn FnMut()) -> String {
+        let is_new = kind(&self.look(op)) == "New";
+        window();
+        let mut plain = self.plain();
+        let answer = spec::take(&mut plain, op);
+        if !is_new || kind(&answer) != "Replayed" {
+            return answer;
+        }
+        let once_more = spec::take(&mut plain, again);
+        if once_more.starts_with("Err") { once_more } else { format!("New {once_more}") }
+    }
+
+    fn replay(&self, op: &Op, again: &Op) -> String {
+        let mut plain = self.plain();
+        let answer = spec::take(&mut plain, op);
+        match again {
+            Op::Restock(sku, _) | Op::WriteOff(sku, _) | Op::SetAvailable(sku, ..) if kind(&answer) == "Replayed" => {
+                format!("Replayed {:?}", row(&mut plain, sku).stock)
+            }
+            _ => answer,
+        }
+    }
+
+    fn forget(&self) -> String {
+        let mut plain = self.plain();
+        let forgotten = plain.forget_finished().len();
+        let orders = plain.orders.len();
+        plain.orders.retain(|_, order| !order.state.holds());
+        forgot(forgotten + orders - plain.orders.len())
     }
 
     fn amend(&self, op: &Op, lines: &Lines) -> String {

@@ -6,6 +6,8 @@
 //! t0 0..3 reserve one A1 = New(Reservation { number: 0, version: 1 })
 //! t1 1..2 stock A = Stock { available: 1, version: 0 }
 //! ```
+//!
+//! `rows A=1 B=0 keep_ms=16` if the engine forgets what ended so long ago.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,14 +41,21 @@ impl Event {
         let reads = matches!(self.op, Op::Stock(_) | Op::Order(_) | Op::Keep(_) | Op::DropReplayed(_) | Op::Crowd(..));
         let unknown = matches!(self.op, Op::Cancel(_)) && self.answer == "Unknown";
         let kind = kind(&self.answer);
-        reads || unknown || kind.starts_with("Err ") || kind == "Replayed" || kind == "Already"
+        // A request that is refused binds its key.
+        let refused = kind.starts_with("Err ") && (!matches!(self.op, Op::Keyed(..)) || kind == "Err Reused");
+        reads || unknown || refused || kind == "Replayed" || kind == "Already" || kind == "Nothing"
     }
 }
+
+/// Among the rows, what names no row.
+const KEEP_MS: &str = "keep_ms";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
     /// The rows at the start.
     pub rows: Vec<(Name, u64)>,
+    /// How long finished orders are kept, if they are forgotten.
+    pub keep_ms: Option<u64>,
     /// In the order of the calls.
     pub events: Vec<Event>,
 }
@@ -74,7 +83,8 @@ impl History {
 
     fn head(&self) -> String {
         let rows = self.rows.iter().map(|(sku, units)| format!(" {sku}={units}"));
-        "rows".to_string() + &rows.collect::<String>()
+        let keep = self.keep_ms.map(|ms| format!(" {KEEP_MS}={ms}"));
+        "rows".to_string() + &rows.chain(keep).collect::<String>()
     }
 }
 
@@ -100,10 +110,13 @@ impl FromStr for History {
             let (sku, units) = row.split_once('=').ok_or_else(|| format!("no row: {row}"))?;
             Ok::<_, String>((name(sku)?, number(units)?))
         };
-        let rows = rows.split_whitespace().map(row).collect::<Result<_, _>>()?;
+        let keep_ms = rows.split_whitespace().find_map(|word| word.strip_prefix(KEEP_MS)?.strip_prefix('='));
+        let keep_ms = keep_ms.map(number).transpose()?;
+        let rows = rows.split_whitespace().filter(|word| !word.starts_with(KEEP_MS));
+        let rows = rows.map(row).collect::<Result<_, _>>()?;
         let mut events = lines.map(str::parse).collect::<Result<Vec<Event>, String>>()?;
         events.sort_by_key(|event| event.call);
-        Ok(History { rows, events })
+        Ok(History { rows, keep_ms, events })
     }
 }
 

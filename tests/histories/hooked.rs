@@ -13,8 +13,13 @@ use super::record::{Caller, Clock, Engine};
 #[path = "drive.rs"]
 mod drive;
 
-#[derive(Default)]
 pub struct Paused(drive::Shop);
+
+impl Paused {
+    pub fn new(keep_ms: Option<u64>) -> Self {
+        Paused(drive::Shop::new(keep_ms))
+    }
+}
 
 impl Engine for Paused {
     fn caller<'a>(&'a self, clock: &'a Clock, dice: Dice) -> Caller<'a> {

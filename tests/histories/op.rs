@@ -8,7 +8,9 @@ use stockade::State;
 pub const SKUS: [&str; 3] = ["A", "B", "C"];
 pub const IDS: [&str; 4] = ["one", "two", "three", "four"];
 
-/// One of [`SKUS`] or of [`IDS`].
+pub const KEYS: [&str; 2] = ["p", "q"];
+
+/// One of [`SKUS`], of [`IDS`] or of [`KEYS`].
 pub type Name = &'static str;
 pub type Lines = Vec<(Name, u32)>;
 
@@ -43,6 +45,10 @@ pub enum Op {
     CancelLines(Name, Lines),
     FulfilLines(Name, Lines),
     Amend(Name, Lines),
+    /// One of the six verbs that can have a key, under this one.
+    Keyed(Name, Box<Op>),
+    /// Forgets every finished order that is old enough.
+    Forget,
     Order(Name),
     /// The engine's clock goes on.
     Wait(u64),
@@ -75,6 +81,8 @@ impl fmt::Display for Op {
             Op::CancelLines(id, lines) => write!(f, "cancel_lines {id} {}", Written(lines)),
             Op::FulfilLines(id, lines) => write!(f, "fulfil_lines {id} {}", Written(lines)),
             Op::Amend(id, lines) => write!(f, "amend {id} {}", Written(lines)),
+            Op::Keyed(key, op) => write!(f, "keyed {key} {op}"),
+            Op::Forget => write!(f, "forget_finished"),
             Op::Order(id) => write!(f, "order {id}"),
             Op::Wait(ms) => write!(f, "wait {ms}"),
             Op::Crowd(from, to) => write!(f, "crowd {from} {to}"),
@@ -112,6 +120,8 @@ impl FromStr for Op {
             ["cancel_lines", id, lines] => Op::CancelLines(name(id)?, read(lines)?),
             ["fulfil_lines", id, lines] => Op::FulfilLines(name(id)?, read(lines)?),
             ["amend", id, lines] => Op::Amend(name(id)?, read(lines)?),
+            ["keyed", key, ref op @ ..] => Op::Keyed(name(key)?, Box::new(op.join(" ").parse()?)),
+            ["forget_finished"] => Op::Forget,
             ["order", id] => Op::Order(name(id)?),
             ["wait", ms] => Op::Wait(number(ms)?),
             ["crowd", from, to] => Op::Crowd(number(from)?, number(to)?),
@@ -142,7 +152,8 @@ fn read(lines: &str) -> Result<Lines, String> {
 }
 
 pub fn name(word: &str) -> Result<Name, String> {
-    SKUS.into_iter().chain(IDS).find(|name| *name == word).ok_or_else(|| format!("neither a SKU nor an id: {word}"))
+    let mut names = SKUS.into_iter().chain(IDS).chain(KEYS);
+    names.find(|name| *name == word).ok_or_else(|| format!("neither a SKU nor an id nor a key: {word}"))
 }
 
 pub fn number<T: FromStr>(word: &str) -> Result<T, String> {

@@ -4,7 +4,7 @@
 use stockade::State;
 
 use super::dice::Dice;
-use super::op::{IDS, Lines, Name, Op, SKUS};
+use super::op::{IDS, KEYS, Lines, Name, Op, SKUS};
 
 /// One step of a thread.
 pub enum Step {
@@ -26,7 +26,12 @@ pub struct Plan {
     /// a call.
     pub before: Vec<Step>,
     pub threads: Vec<Vec<Step>>,
+    /// How long finished orders are kept, if they are forgotten: so that none which ends while the threads run, is.
+    pub keep_ms: Option<u64>,
 }
+
+/// Finished orders are forgotten after one more than that.
+const KEEP_MS: u64 = 16;
 
 /// 2 to 8 threads, 1 to 3 rows, 2 to 4 ids, and about 8 to 40 calls.
 pub fn plan(seed: u64) -> Plan {
@@ -37,11 +42,13 @@ pub fn plan(seed: u64) -> Plan {
     let calls = (8 + dice.roll(25)).div_ceil(threads);
     let rows: Vec<_> = SKUS[..rows].iter().map(|sku| (*sku, dice.roll(6) as u64)).collect();
     let usual = IDS.map(|_| usual(&mut dice, rows.len()));
-    let mostly_parts = dice.roll(4) == 0;
-    let mut draw = Draw { usual, rows: rows.len(), ids: &IDS[..ids], mostly_parts, dice };
-    let before = IDS[..ids].iter().flat_map(|id| draw.before(id)).collect();
+    let (mostly_parts, forgets, mostly_keys) = (dice.roll(4) == 0, dice.roll(5) == 0, dice.roll(5) == 0);
+    let (keyed, keep_ms) = (vec![], forgets.then_some(KEEP_MS));
+    let mut draw = Draw { usual, rows: rows.len(), ids: &IDS[..ids], mostly_parts, forgets, mostly_keys, keyed, dice };
+    draw.keyed = KEYS.iter().map(|_| draw.request()).collect();
+    let before = if forgets { draw.long_before() } else { IDS[..ids].iter().flat_map(|id| draw.before(id)).collect() };
     let threads = (0..threads).map(|_| draw.thread(calls)).collect();
-    let mut plan = Plan { rows, ids: &IDS[..ids], before, threads };
+    let mut plan = Plan { rows, ids: &IDS[..ids], before, threads, keep_ms };
     if draw.dice.roll(8) == 0 {
         draw.crowd(&mut plan);
     }
@@ -60,6 +67,11 @@ struct Draw {
     ids: &'static [Name],
     /// The threads find an order of each id, and mostly change parts of them.
     mostly_parts: bool,
+    /// They find orders that have ended, most of them long ago.
+    forgets: bool,
+    mostly_keys: bool,
+    /// What is mostly asked for under each key.
+    keyed: Vec<Op>,
     dice: Dice,
 }
 
@@ -96,6 +108,49 @@ impl Draw {
         }
     }
 
+    /// Makes an order of each id that ends, by its deadline or otherwise; then time passes, for most of them.
+    fn long_before(&mut self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let passed = self.dice.roll(self.ids.len() + 1);
+        for (number, id) in self.ids.iter().enumerate() {
+            let lines = self.usual[number].clone();
+            steps.extend(match self.dice.roll(5) {
+                0 => vec![Op::Void(id)],
+                1 => vec![Op::Reserve(id, lines), Op::Cancel(id)],
+                2 | 3 => vec![Op::Reserve(id, lines), Op::Pay(id), Op::Fulfil(id)],
+                // Looked at, so that it has ended now and not when a thread comes across it.
+                _ => vec![Op::ReserveFor(id, lines, 1), Op::Wait(1), Op::Order(id)],
+            });
+            if number == passed {
+                steps.push(Op::Wait(KEEP_MS + 1));
+            }
+        }
+        if passed == self.ids.len() {
+            steps.push(Op::Wait(KEEP_MS + 1));
+        }
+        steps.into_iter().map(Step::Do).collect()
+    }
+
+    /// What is asked for under a key, and changes nothing if it is not the first.
+    fn request(&mut self) -> Op {
+        let (id, sku) = (self.dice.one_of(self.ids), self.sku());
+        match self.dice.roll(7) {
+            0 | 1 => Op::Restock(sku, self.dice.one_of(&[1, 1, 2, u64::MAX])),
+            2 => Op::WriteOff(sku, self.dice.one_of(&[1, 1, 2, 9])),
+            3 => Op::SetAvailable(sku, self.dice.one_of(&[0, 0, 1, 2]), self.dice.one_of(&[0, 1, 2, u64::MAX])),
+            4 => Op::CancelLines(id, self.part(id)),
+            5 => Op::FulfilLines(id, self.part(id)),
+            _ => Op::Amend(id, self.other(id)),
+        }
+    }
+
+    /// Mostly what everybody asks for under this key.
+    fn under_a_key(&mut self) -> Op {
+        let key = self.dice.roll(KEYS.len());
+        let op = if self.dice.roll(8) == 0 { self.request() } else { self.keyed[key].clone() };
+        Op::Keyed(KEYS[key], Box::new(op))
+    }
+
     fn thread(&mut self, calls: usize) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut open = 0;
@@ -118,6 +173,12 @@ impl Draw {
     }
 
     fn step(&mut self) -> Step {
+        if self.dice.roll(if self.mostly_keys { 2 } else { 16 }) == 0 {
+            return Step::Do(self.under_a_key());
+        }
+        if self.forgets && self.dice.roll(5) == 0 {
+            return Step::Do(Op::Forget);
+        }
         let id = self.dice.one_of(self.ids);
         let sku = self.sku();
         let first_part = if self.mostly_parts && self.dice.roll(3) > 0 { 52 } else { 0 };

@@ -88,7 +88,7 @@ pub fn record(engine: &impl Engine, plan: &Plan, seed: u64) -> History {
     let last = plan.rows.iter().map(|(sku, _)| Op::Stock(sku)).chain(plan.ids.iter().map(|id| Op::Order(id)));
     events.extend(alone(&last.map(Step::Do).collect::<Vec<_>>()));
     events.sort_by_key(|event| event.call);
-    History { rows: plan.rows.clone(), events }
+    History { rows: plan.rows.clone(), keep_ms: plan.keep_ms, events }
 }
 
 fn all_at_once(engine: &impl Engine, plan: &Plan, clock: &Clock, seed: u64) -> Vec<Event> {

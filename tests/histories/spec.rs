@@ -1,13 +1,15 @@
 //! The specification: what the plain sequential engine (`support/sequential.rs`, the one that `properties.rs` uses)
 //! answers to a call, as text. Whoever wants to know what is right reads that file; nothing is decided here.
 
+use std::fmt::Debug;
 use std::sync::LazyLock;
 
-use stockade::{Line, Sku, State, Stockade};
+use stockade::{KeyedError, Line, Once, RequestKey, Sku, State, Stockade};
 
-use super::answer::{left, released, say, seen, told};
+use super::answer::{forgot, left, once, released, say, seen, told};
 use super::op::{Name, Op, SKUS};
-use super::sequential::{Left, Sequential};
+use super::sequential::keyed::First;
+use super::sequential::{Kept, Left, Sequential};
 
 /// The sequential engine does not make handles; these stand for its rows.
 static HANDLES: LazyLock<[Sku; SKUS.len()]> = LazyLock::new(|| {
@@ -19,9 +21,10 @@ fn handle(sku: Name) -> Option<Sku> {
     HANDLES.iter().copied().zip(SKUS).find(|(_, name)| *name == sku).map(|(handle, _)| handle)
 }
 
-/// A sequential engine with these rows.
-pub fn engine(rows: &[(Name, u64)]) -> Sequential {
+/// A sequential engine with these rows, that keeps finished orders for so long.
+pub fn engine(rows: &[(Name, u64)], keep_ms: Option<u64>) -> Sequential {
     let mut plain = Sequential::default();
+    plain.keep = keep_ms.map(Kept::ForMs);
     for (sku, units) in rows {
         plain.add_sku(sku, *units, handle(sku)).expect("a new row");
     }
@@ -67,12 +70,47 @@ pub fn take(plain: &mut Sequential, op: &Op) -> String {
         Op::CancelLines(id, lines) => told(plain.cancel_lines(id, lines).map(revised)),
         Op::FulfilLines(id, lines) => told(plain.fulfil_lines(id, lines).map(revised)),
         Op::Amend(id, lines) => told(plain.amend(id, lines).map(revised)),
+        Op::Keyed(key, op) => keyed(plain, RequestKey { id: key, issued: 1 }, op),
+        Op::Forget => forgot(plain.forget_finished().len()),
         Op::Order(id) => order(plain, id),
         Op::Wait(ms) => {
             plain.advance_ms(*ms);
             String::new()
         }
         Op::Crowd(..) => String::new(),
+    }
+}
+
+fn keyed(plain: &mut Sequential, key: RequestKey<'_>, op: &Op) -> String {
+    match op {
+        Op::Restock(sku, units) => first(plain.keyed_restock(key, sku, *units)),
+        Op::WriteOff(sku, units) => first(plain.keyed_write_off(key, sku, *units)),
+        Op::SetAvailable(sku, version, units) => first(plain.keyed_set_available(key, sku, *version, *units)),
+        Op::CancelLines(id, lines) => first(plain.keyed_cancel_lines(key, id, lines)),
+        Op::FulfilLines(id, lines) => first(plain.keyed_fulfil_lines(key, id, lines)),
+        Op::Amend(id, lines) => first(plain.keyed_amend(key, id, lines)),
+        other => unreachable!("it cannot have a key: {other}"),
+    }
+}
+
+/// Binds the key of a request, without carrying that out; whether it was not bound, and can be.
+pub fn bind(plain: &mut Sequential, op: &Op) -> bool {
+    let Op::Keyed(key, _) = op else { return false };
+    let mut carried_out = plain.clone();
+    take(&mut carried_out, op);
+    plain.bind(RequestKey { id: key, issued: 1 }, &carried_out)
+}
+
+fn first<E: Debug>(answer: Result<Once<First>, KeyedError<E>>) -> String {
+    let first = |first| match first {
+        First::Row(stock) => format!("{stock:?}"),
+        First::Order(left) => revised(left),
+    };
+    match answer {
+        Ok(Once::New(it)) => once(true, it, first),
+        Ok(Once::Replayed(it)) => once(false, it, first),
+        Err(KeyedError::Refused(refusal)) => told(Err(refusal)),
+        Err(key) => told(Err(key)),
     }
 }
 

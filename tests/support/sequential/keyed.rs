@@ -102,6 +102,19 @@ impl Sequential {
         })
     }
 
+    /// Binds a key as it is bound in an engine that has carried out its request; false: it is bound already, or there
+    /// neither.
+    #[allow(dead_code)] // only the checker of histories asks for it
+    pub fn bind(&mut self, key: RequestKey<'_>, carried_out: &Sequential) -> bool {
+        let key = (key.issued, key.id.to_string());
+        let Some(Remembered { asked, .. }) = carried_out.keys.get(&key).filter(|_| !self.keys.contains_key(&key))
+        else {
+            return false;
+        };
+        self.keys.insert(key, Remembered { asked: asked.clone(), first: None });
+        true
+    }
+
     fn edit(&self, verb: &str, name: &str, units: u64) -> Result<Asked, UnknownSku> {
         self.number(name).map(|_| asked(verb, [(Sku, name.to_string()), (Units, units.to_string())]))
     }
