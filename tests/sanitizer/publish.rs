@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
 use stockade_hooked::State::{self, Cancelled, Created, Fulfilled, InventoryReserved, Paid};
-use stockade_hooked::{ReserveError, Stockade, TransitionError};
+use stockade_hooked::{Keep, Keyed, RequestKey, ReserveError, Stockade, TransitionError};
 
 use crate::pace;
 use crate::plain::Plain;
@@ -64,7 +64,33 @@ const WAYS: &[Way] = &[
         s.transition(k, Created, Cancelled)
             == Err(TransitionError::InvalidState { expected: Created, actual: Fulfilled })
     }),
+    way("restock with a key", empty, |s, k| _ = keyed(s, k).restock(k, 1).unwrap(), can_be_taken),
+    way("write_off with a key", stocked, |s, k| _ = keyed(s, k).write_off(k, 1).unwrap(), is_gone),
+    way("amend with a key", two_paid, |s, k| _ = keyed(s, k).amend(k, &[(k, 1)]).unwrap(), one_open),
+    way("cancel_lines with a key", two_paid, |s, k| _ = keyed(s, k).cancel_lines(k, &[(k, 1)]).unwrap(), is_back),
+    way("fulfil_lines with a key", two_paid, |s, k| _ = keyed(s, k).fulfil_lines(k, &[(k, 1)]).unwrap(), one_open),
 ];
+
+/// The same in an engine that forgets.
+const FORGETTING: &[Way] = &[
+    way("forget_finished", old, forget, |s, k| s.sku(k).is_some() && s.order(k).is_none()),
+    way("forget_finished, by a new order", old, forget, |s, k| s.sku(k).is_some() && s.reserve(k, &[(k, 1)]).is_ok()),
+];
+
+fn keyed<'a>(shop: &'a Stockade, key: &'a str) -> Keyed<'a> {
+    shop.keyed(RequestKey { id: key, issued: 1 })
+}
+
+/// An order that ended before enough others did. The row comes last: whoever sees it knows that the order was there.
+fn old(shop: &Stockade, key: &str) {
+    void(shop, key);
+    (0..17).for_each(|other| void(shop, &format!("{key}/{other}")));
+    stocked(shop, key);
+}
+
+fn forget(shop: &Stockade, _: &str) {
+    assert!(shop.forget_finished(usize::MAX) > 0);
+}
 
 fn empty(shop: &Stockade, key: &str) {
     shop.add_sku(key, 0).unwrap();
@@ -165,8 +191,14 @@ fn is_closed(shop: &Stockade, key: &str) -> bool {
 
 /// For every way: one thread writes plain memory and acts, another waits until it sees that and writes there, too.
 pub fn run() {
-    for way in WAYS {
-        let shop: &Stockade = Box::leak(Box::default());
+    pass_on(WAYS, Stockade::new);
+    pass_on(FORGETTING, || Stockade::builder().keep_finished(Keep::Newest(1)).build().unwrap());
+    println!("{} ways to pass something on, {ROUNDS} times each", WAYS.len() + FORGETTING.len());
+}
+
+fn pass_on(ways: &'static [Way], engine: fn() -> Stockade) {
+    for way in ways {
+        let shop: &Stockade = Box::leak(Box::new(engine()));
         let memory: &[Plain] = Vec::leak((0..ROUNDS).map(|_| Plain::default()).collect());
         let turn: &AtomicUsize = Box::leak(Box::default());
         let writer = pace::spawn(1, move |_| {
@@ -194,5 +226,4 @@ pub fn run() {
         writer.join().unwrap();
         reader.join().unwrap();
     }
-    println!("{} ways to pass something on, {ROUNDS} times each", WAYS.len());
 }
