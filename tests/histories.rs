@@ -1,13 +1,13 @@
 //! Is the engine linearizable? Real threads call it, every call and every answer is recorded, and a checker looks for
 //! an order of the calls in which a plain sequential engine gives the same answers.
 //!
-//! 2 to 8 threads make random calls of every verb on 1 to 3 rows and 2 to 4 ids; refusals are checked to the last number,
-//! and afterwards also what the engine counted. The threads find holds that are dead and not let go of yet; while they call,
-//! time stands still (why: `Plan::before`). They repeat requests under keys that all share, and in some histories forget
-//! orders that ended before. Left out is what is documented not to be of one instant (`orders`, `rows`, `audit`, `stats`,
-//! `expire_due`), except `stats` and `audit` once all is quiet. Half of the histories are of the engine as users get it,
-//! half of the same sources with a hook at every step (`tests/hooked`), where threads pause: so calls overlap also where
-//! cores are few.
+//! 2 to 8 threads make random calls of every verb on 1 to 3 rows and 2 to 4 ids; refusals are checked to the last
+//! number, and afterwards also what the engine counted. The threads find holds that are dead and not let go of yet;
+//! while they call, time stands still (why: `Plan::before`). They repeat requests under keys that all share, and in
+//! some histories forget orders that ended before. Left out is what is documented not to be of one instant (`orders`,
+//! `rows`, `audit`, `stats`, `expire_due`), except `stats` and `audit` once all is quiet. Half of the histories are of
+//! the engine as users get it, half of the same sources with a hook at every step (`tests/hooked`), where threads
+//! pause: so calls overlap also where cores are few.
 //!
 //! It says nothing about interleavings that did not come up; all of them, for small cases, are the models' business
 //! (`loom-tests`). To look longer, elsewhere, or at one plan again and again:
@@ -65,7 +65,8 @@ fn every_history_with_pauses_at_every_step_has_an_order() {
     assert!(seen.histories < HISTORIES || seen.met * 5 > seen.histories, "threads met in {} histories", seen.met);
 }
 
-/// Records and judges; as many histories as are wanted, and more (but not without end) if in too few of them calls overlap.
+/// Records and judges; as many histories as are wanted, and more (but not without end) if in too few of them calls
+/// overlap.
 fn look<E: Engine>(engine: &str, quota: u64, new: impl Fn(Option<u64>) -> E) -> Seen {
     let (first, wanted) = (setting("STOCKADE_SEED").unwrap_or(0), setting("STOCKADE_HISTORIES").unwrap_or(HISTORIES));
     let whole = wanted >= HISTORIES && setting("STOCKADE_PLAN").is_none();

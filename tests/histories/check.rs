@@ -7,9 +7,9 @@
 //! time too. Without that, histories of eight threads can take forever. The set of calls done is a bit set as in A.
 //! Horn and D. Kroening, "Faster linearizability checking via P-compositionality" (2015).
 //!
-//! Two verbs have more than one instant. `forget_finished` forgets each order at its own: one step for each, any of which
-//! may be left out (another call may be about to forget that one), and in the end as many as the answer says. And a key
-//! is bound to what is asked for, which may be before that is carried out: so others are told that it is used for
+//! Two verbs have more than one instant. `forget_finished` forgets each order at its own: one step for each, any of
+//! which may be left out (another call may be about to forget that one), and in the end as many as the answer says. And
+//! a key is bound to what is asked for, which may be before that is carried out: so others are told that it is used for
 //! something else, while nothing has happened yet.
 //!
 //! Why not a crate: `stateright` 0.31 (`LinearizabilityTester`) does not remember, and brings a model checker and a web

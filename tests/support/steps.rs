@@ -98,8 +98,8 @@ pub struct Script {
     pub max_hold_ms: Option<u64>,
     pub keep: Option<Kept>,
     pub keep_keys: Option<u64>,
-    /// Everything is looked at after every step, not only at the end. Who looks lets go of dead holds; so if nobody does,
-    /// several steps meet the same ones.
+    /// Everything is looked at after every step, not only at the end. Who looks lets go of dead holds; so if nobody
+    /// does, several steps meet the same ones.
     pub watched: bool,
     pub steps: Vec<Step>,
 }
