@@ -110,15 +110,14 @@ impl Iterator for Changes<'_> {
 }
 
 impl Protocol {
-    /// The changes of an operation; like all payload they count only if the order's state, read afterwards, has its
-    /// tag. `None`: it has not begun, or is long over.
-    pub(crate) fn changes(&self, op: Op) -> Option<Changes<'_>> {
-        // The state comes first here: which lines to read depends on it.
-        let word = (!self.records.is_plain(op.slot)).then(|| self.records.get(op.slot).state());
-        match word {
-            None => Some(Changes::Lines(self.records.lines(op.slot))),
-            Some(word) => (word.tag() == op.tag).then(|| self.changes_by(op.slot, word)),
+    /// The changes of an operation that has begun; like all payload they count only if the order's state, read afterwards,
+    /// still has its tag.
+    pub(crate) fn changes(&self, op: Op) -> Changes<'_> {
+        if self.records.is_plain(op.slot) {
+            return Changes::Lines(self.records.lines(op.slot));
         }
+        // The state comes first here: which lines to read depends on it.
+        self.changes_by(op.slot, self.records.get(op.slot).state())
     }
 
     /// The changes of the operation that an order's state names.

@@ -133,7 +133,7 @@ impl Protocol {
     fn complete(&self, op: Op) -> Option<Op> {
         let mut short = false;
         let mut busy = None;
-        for change in self.changes(op)? {
+        for change in self.changes(op) {
             match self.freeze(op, change.row, None) {
                 Freeze::Blocked(by) => return Some(by),
                 Freeze::Decided(word) => {

@@ -151,9 +151,9 @@ fn three() -> Vec<Model> {
         race(title, Scene { units: 4, holds, changed, orders, actors })
     };
     vec![
-        model(Firm, true, [CancelLines, CancelLines, CancelLines]),
+        model(Firm, false, [CancelLines, CancelLines, CancelLines]),
         model(Firm, false, [CancelLines, Raise, Order]),
-        model(Firm, true, [Raise, Cancel, Pay]),
+        model(Firm, false, [Raise, Cancel, Pay]),
         model(Expired, false, [PayLate, PayLate, CancelLines]),
     ]
 }
