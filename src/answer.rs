@@ -145,7 +145,7 @@ pub struct Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Reservation {
-    /// Identifies the order within this engine.
+    /// Identifies the order within this engine, until it is forgotten: another can have its number then.
     pub number: u64,
     /// Version of the order when it became INVENTORY_RESERVED.
     pub version: u64,

@@ -13,8 +13,8 @@ impl Stockade {
     /// that it is unknown, `pay` [`UnknownOrder`](crate::AdvanceError::UnknownOrder), `void` marks it, and **`reserve`
     /// takes stock for a new order**. So keep orders for longer than anybody repeats.
     ///
-    /// An order is kept at least as long as said, and at most a sixteenth longer before a call that comes past it
-    /// forgets it. (If no call comes past it for seven times as long, it is kept for some time more.) The id of an
+    /// An order is kept at least as long as said, and at most a sixteenth and 16 milliseconds (or orders) longer before a
+    /// call that comes past it forgets it. An expired hold counts from when somebody came across it. (If no call comes past it for seven times as long, it is kept for some time more.) The id of an
     /// expired order that is forgotten is not answered by [`expire_due`](Self::expire_due) any more. What forgotten
     /// orders shipped leaves the [books](crate::Balance::received) with them.
     ///

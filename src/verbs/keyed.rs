@@ -33,7 +33,7 @@ impl Stockade {
     /// Makes the next verb idempotent: under the same key it takes effect once, however often and from however many
     /// threads it is called, and everybody gets the first answer. A key with another verb or other content is refused,
     /// and the error names the field that differs. A request that was refused can be tried again under its key, but not
-    /// changed.
+    /// changed. The key counts as used from when the request came, which may be before it is carried out.
     ///
     /// The engine remembers the youngest [`Builder::keep_keys`](crate::Builder::keep_keys) keys, by `issued`. One that
     /// is as old as the last that was forgotten, or older, and not remembered itself, is refused as
