@@ -110,8 +110,8 @@ impl Iterator for Changes<'_> {
 }
 
 impl Protocol {
-    /// The changes of an operation that has begun; like all payload they count only if the order's state, read afterwards,
-    /// still has its tag.
+    /// The changes of an operation that has begun; like all payload they count only if the order's state, read
+    /// afterwards, still has its tag.
     pub(crate) fn changes(&self, op: Op) -> Changes<'_> {
         if self.records.is_plain(op.slot) {
             return Changes::Lines(self.records.lines(op.slot));

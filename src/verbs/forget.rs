@@ -13,10 +13,12 @@ impl Stockade {
     /// that it is unknown, `pay` [`UnknownOrder`](crate::AdvanceError::UnknownOrder), `void` marks it, and **`reserve`
     /// takes stock for a new order**. So keep orders for longer than anybody repeats.
     ///
-    /// An order is kept at least as long as said, and at most a sixteenth and 16 milliseconds (or orders) longer before a
-    /// call that comes past it forgets it. An expired hold counts from when somebody came across it. (If no call comes past it for seven times as long, it is kept for some time more.) The id of an
-    /// expired order that is forgotten is not answered by [`expire_due`](Self::expire_due) any more. What forgotten
-    /// orders shipped leaves the [books](crate::Balance::received) with them.
+    /// An order is kept at least as long as said, and at most a sixteenth and 16 milliseconds (or orders) longer before
+    /// a call that comes past it forgets it. That is counted from the age that the call which ended the order read,
+    /// right before it did; an expired hold's from when somebody came across it. (If no call comes past it for seven
+    /// times as long, it is kept for some time more.) The id of an expired order that is forgotten is not answered by
+    /// [`expire_due`](Self::expire_due) any more. What forgotten orders shipped leaves the
+    /// [books](crate::Balance::received) with them.
     ///
     /// Memory stays flat if, for each new order, a call looks at a few. It is used again when the index next has to
     /// make room where the order was, and every verb that was under way then has ended: a thread that is stopped inside
