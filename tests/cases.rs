@@ -27,7 +27,7 @@
 //! | C18 | tested | |
 //! | C19 | tested | |
 //! | C21 | tested | |
-//! | C23 | later | keyed restock |
+//! | C23 | in `keys.rs` | |
 //! | C24 | tested | |
 //! | C25 | tested | |
 //! | C26 | tested | |
