@@ -13,7 +13,7 @@ use stockade::{
     CancelReason, Cancelled, HoldClosed, ReserveError, Reserved, SetAvailableError, Shortage, Shortages, State, Stock,
     Stockade, TransitionError,
 };
-use support::{ROUNDS, book, settled, shop, together};
+use support::{book, rounds, settled, shop, together};
 
 #[test]
 fn result_1_200_concurrent_reserves_on_a_row_of_50() {
@@ -78,7 +78,7 @@ fn result_3_a_reserve_whose_cas_loses_retries_and_succeeds() {
 
 #[test]
 fn result_4_20_concurrent_duplicates_of_one_reserve() {
-    for _ in 0..ROUNDS / 10 {
+    for _ in 0..rounds() / 10 {
         let engine = shop(&[("A", 10)]);
         let answers = together(20, |_| engine.reserve("order", &[("A", 1)]).unwrap());
 
@@ -110,7 +110,7 @@ fn result_5_a_repeated_payment_callback_through_transition() {
 #[test]
 fn result_6_first_and_second_with_stock_1_exactly_one_succeeds() {
     let mut winners = [0; 2];
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 1)]);
         let yes = first_and_second(&engine);
         assert!(yes[0] != yes[1], "exactly one: {yes:?}");
@@ -122,7 +122,7 @@ fn result_6_first_and_second_with_stock_1_exactly_one_succeeds() {
 
 #[test]
 fn result_6_first_and_second_with_stock_2_both_succeed() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 2)]);
         assert_eq!(first_and_second(&engine), [true, true]);
         assert_eq!(book(&engine, "A"), (0, 2, 0));

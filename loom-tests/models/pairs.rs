@@ -16,6 +16,8 @@ use crate::shop;
 const WITH_INDEX: &[Class] = &[Class::Protocol, Class::Cells];
 
 const TWO_ATTEMPTS: Bounds = Bounds { interleavings: Some(5), ..WHOLE };
+/// Six hundred thousand executions each without a bound, in which they were run once, and passed.
+const TWO_ROWS: Bounds = Bounds { interleavings: Some(7), ..WHOLE };
 
 const TO_RESERVED: Verb = Transition(Created, InventoryReserved);
 const TO_PAID: Verb = Transition(InventoryReserved, Paid);
@@ -108,7 +110,8 @@ fn two_orders(title: &str, first: &'static [&'static str], second: &'static [&'s
         // What is entered into the index races there too; over two rows only the rows and orders do, or it would not
         // end.
         let words = if first.len() == 1 { WITH_INDEX } else { model.words };
-        Model { deep, words, ..model }
+        let bounds = if large && !deep { TWO_ROWS } else { model.bounds };
+        Model { deep, words, bounds, ..model }
     };
     let (created, held, paid) = (Some(Created), Some(InventoryReserved), Some(Paid));
     vec![

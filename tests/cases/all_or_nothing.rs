@@ -43,7 +43,7 @@ fn c09_whichever_lines_are_short_all_of_them_are_named() {
 
 #[test]
 fn c09_an_order_that_must_fail_beside_one_that_must_not_be_refused() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 1), ("B", 0)]);
         let said = together(2, |i| match i {
             0 => reserve(&engine, "fails", &[("A", 1), ("B", 1)]),
@@ -171,7 +171,7 @@ fn c14_a_stay_of_several_nights() {
 
 #[test]
 fn c14_two_stays_that_overlap_in_one_night() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("N1", 1), ("N2", 1), ("N3", 1)]);
         let stays = [[("N1", 1), ("N2", 1)], [("N2", 1), ("N3", 1)]];
         let said = together(2, |i| reserve(&engine, ["S1", "S2"][i], &stays[i]));

@@ -9,7 +9,7 @@ use stockade::State;
 /// Database backend left for later.
 #[test]
 fn c99_no_error_of_the_machinery_reaches_a_caller() {
-    for _ in 0..ROUNDS / 10 {
+    for _ in 0..rounds() / 10 {
         let engine = shop(&[("A", 10)]);
         for n in 0..10 {
             engine.add_sku(&format!("B{n}"), 1).unwrap();

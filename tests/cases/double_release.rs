@@ -7,7 +7,7 @@ use stockade::{CancelReason, Cancelled, Line, State};
 fn c24_cancel_twice() {
     for paid in [false, true] {
         for threads in [2, 8] {
-            for _ in 0..ROUNDS / threads {
+            for _ in 0..rounds() / threads {
                 let engine = shop(&[("A", 10)]);
                 assert_eq!(reserve(&engine, "O1", &[("A", 3)]), New);
                 let from = if paid { State::Paid } else { State::InventoryReserved };
@@ -27,7 +27,7 @@ fn c24_cancel_twice() {
 
 #[test]
 fn c24_cancelled_in_five_ways_at_once() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 10), ("B", 10)]);
         let hold = engine.hold("O1", &[("A", 3), ("B", 1)]).unwrap();
         let hold = std::sync::Mutex::new(Some(hold));
@@ -57,7 +57,7 @@ fn c24_cancelled_in_five_ways_at_once() {
 
 #[test]
 fn c24_cancelled_at_its_deadline() {
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 10), ("B", 10)]);
         let way = [cancel, void][round % 2];
         assert_eq!(reserve_for(&engine, "O1", &[("A", 3), ("B", 1)], 10), New);
@@ -133,7 +133,7 @@ fn c26_part_cancel_then_whole_cancel() {
 /// However many cancel parts, and the whole at the same time: never more comes back than was taken.
 #[test]
 fn c26_parts_cancelled_by_many_at_once() {
-    for round in 0..ROUNDS / 3 {
+    for round in 0..rounds() / 3 {
         let engine = shop(&[("A", 100), ("B", 100)]);
         assert_eq!(reserve(&engine, "O1", &[("A", 5), ("B", 5)]), New);
         let whole = round % 2;

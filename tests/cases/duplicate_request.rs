@@ -41,7 +41,7 @@ fn c15_a_retry_in_any_live_state_gets_the_first_result() {
 #[test]
 fn c16_twins_in_flight() {
     for threads in [2, 8, 20] {
-        for _ in 0..ROUNDS / threads {
+        for _ in 0..rounds() / threads {
             let engine = shop(&[("A", 10)]);
             let twins = together(threads, |_| engine.reserve("O1", &[("A", 2)]).unwrap());
             assert_eq!(twins.iter().filter(|twin| twin.is_new()).count(), 1);
@@ -56,7 +56,7 @@ fn c16_twins_in_flight() {
 
 #[test]
 fn c16_twins_of_many_lines_of_which_the_stock_serves_only_one() {
-    for _ in 0..ROUNDS / 3 {
+    for _ in 0..rounds() / 3 {
         let engine = shop(&[("A", 2), ("B", 3), ("C", 1)]);
         let one = [("A", 2), ("B", 3), ("C", 1)];
         let two = [("C", 1), ("B", 1), ("A", 2), ("B", 2)];
@@ -71,7 +71,7 @@ fn c16_twins_of_many_lines_of_which_the_stock_serves_only_one() {
 
 #[test]
 fn c16_twins_of_create_and_of_hold() {
-    for _ in 0..ROUNDS / 3 {
+    for _ in 0..rounds() / 3 {
         let engine = shop(&[("A", 10)]);
         let made = together(4, |_| engine.create("O1", &[("A", 2)]).unwrap());
         assert_eq!(made.iter().filter(|made| **made == Created::New).count(), 1);
@@ -124,7 +124,7 @@ fn c18_the_request_is_compared_with_the_first_whatever_became_of_the_order() {
 /// An amend says where the order is to be, so a repeated one has no second effect, nor have twins in flight.
 #[test]
 fn c16_twins_of_an_amend() {
-    for _ in 0..ROUNDS / 4 {
+    for _ in 0..rounds() / 4 {
         let engine = shop(&[("A", 10), ("B", 1)]);
         assert_eq!(reserve(&engine, "O1", &[("A", 6)]), New);
         let said = together(4, |_| amend(&engine, "O1", &[("A", 9), ("B", 1)]));
@@ -137,7 +137,7 @@ fn c16_twins_of_an_amend() {
 
 #[test]
 fn c18_same_id_different_content_at_once() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 10)]);
         let wanted = [1, 4];
         let said = together(2, |i| reserve(&engine, "O2", &[("A", wanted[i])]));
@@ -151,7 +151,7 @@ fn c18_same_id_different_content_at_once() {
 
 #[test]
 fn c18_a_created_order_is_not_replaced_either() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 10)]);
         let yes = together(2, |i| match i {
             0 => engine.create("O1", &[("A", 1)]).is_ok(),
@@ -201,7 +201,7 @@ fn c19_neither_are_its_lines_nor_the_way_it_was_asked() {
 
 #[test]
 fn c19_the_retry_races_the_restock() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 0), ("B", 5)]);
         let order = [("A", 1), ("B", 1)];
         let said = together(3, |i| match i {
@@ -218,7 +218,7 @@ fn c19_the_retry_races_the_restock() {
 
 #[test]
 fn c21_a_retry_that_was_read_before_the_order_ended() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 10)]);
         assert_eq!(reserve(&engine, "O1", &[("A", 2)]), New);
         let said = together(2, |i| match i {
@@ -236,7 +236,7 @@ fn c21_a_retry_that_was_read_before_the_order_ended() {
 
 #[test]
 fn c21_the_first_try_itself_meets_cancels_and_retries() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 10)]);
         let said = together(4, |i| match i {
             0 | 1 => reserve(&engine, "O1", &[("A", 2)]),

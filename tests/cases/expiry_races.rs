@@ -16,7 +16,7 @@ fn sweep(engine: &Stockade, clock: &ManualClock) -> Vec<String> {
 #[test]
 fn c43_sweeper_meets_an_extension() {
     let mut extended = 0;
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 1), ("B", 1)]);
         assert_eq!(reserve_for(&engine, "O1", &[("B", 1), ("A", 1)], 10), New);
         at(&clock, 9);
@@ -38,12 +38,12 @@ fn c43_sweeper_meets_an_extension() {
         assert_eq!(expire(&engine), [""; 0]);
         settled(&engine);
     }
-    println!("extended in time in {extended} of {ROUNDS} rounds");
+    println!("extended in time in {extended} of {} rounds", rounds());
 }
 
 #[test]
 fn c43_sweeper_meets_another_buyer() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 1)]);
         assert_eq!(reserve_for(&engine, "O1", &[("A", 1)], 10), New);
         at(&clock, 9);
@@ -64,7 +64,7 @@ fn c43_sweeper_meets_another_buyer() {
 /// The hold is dead before anybody starts: nobody can be refused for it, swept or not.
 #[test]
 fn c43_of_the_buyers_of_a_dead_hold_one_gets_it() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 1)]);
         assert_eq!(reserve_for(&engine, "O1", &[("A", 1)], 10), New);
         at(&clock, 10);
@@ -83,7 +83,7 @@ fn c43_of_the_buyers_of_a_dead_hold_one_gets_it() {
 #[test]
 fn c43_everybody_at_the_same_tick() {
     let mut expired = 0;
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 1)]);
         assert_eq!(reserve_for(&engine, "O1", &[("A", 1)], 10), New);
         at(&clock, 9);
@@ -110,12 +110,12 @@ fn c43_everybody_at_the_same_tick() {
         assert_eq!((expire(&engine), book(&engine, "A")), (vec![], (1 - held, held, 0)));
         settled(&engine);
     }
-    println!("expired in {expired} of {ROUNDS} rounds");
+    println!("expired in {expired} of {} rounds", rounds());
 }
 
 #[test]
 fn c43_extended_paid_and_cancelled_at_the_same_tick() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 2), ("B", 1)]);
         assert_eq!(reserve_for(&engine, "O1", &[("A", 2), ("B", 1)], 10), New);
         at(&clock, 9);
@@ -150,7 +150,7 @@ fn c43_extended_paid_and_cancelled_at_the_same_tick() {
 /// Each buyer finds the dead hold on a row of his own, and a third needs both.
 #[test]
 fn c51_the_rows_of_a_dead_hold_are_free_together() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 1), ("B", 1)]);
         assert_eq!(reserve_for(&engine, "O1", &[("A", 1), ("B", 1)], 10), New);
         at(&clock, 10);
@@ -171,7 +171,7 @@ fn c51_the_rows_of_a_dead_hold_are_free_together() {
 /// Two rows in one hold: whoever looks at one and then at the other finds both free, or in the first still held.
 #[test]
 fn c51_no_reader_sees_half_a_dead_hold() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 1), ("B", 1)]);
         assert_eq!(reserve_for(&engine, "O1", &[("A", 1), ("B", 1)], 10), New);
         at(&clock, 9);
@@ -188,7 +188,7 @@ fn c51_no_reader_sees_half_a_dead_hold() {
 #[test]
 fn c50_late_payment_meets_another_buyer() {
     let mut answers = [0; 3];
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 1), ("B", 1)]);
         assert_eq!(reserve_for(&engine, "O1", &[("A", 1), ("B", 1)], 10), New);
         at(&clock, 9);
@@ -220,7 +220,7 @@ fn c50_late_payment_meets_another_buyer() {
 /// Sweepers beside those who let go in passing: whoever does it, the owner is told by a sweeper, and once.
 #[test]
 fn c44_sweepers_and_passers_by() {
-    for _ in 0..ROUNDS / 10 {
+    for _ in 0..rounds() / 10 {
         let (engine, clock) = timed_shop(&[("A", 60), ("B", 60)]);
         let ids: Vec<_> = (0..60).map(|n| format!("O{n:02}")).collect();
         for (n, id) in (0..).zip(&ids) {
@@ -267,7 +267,7 @@ fn held_by_many_lines() -> (Stockade, Arc<ManualClock>) {
 #[test]
 fn c44_an_extension_overtaken_by_its_own_deadline_is_told() {
     let mut extended = 0;
-    for _ in 0..ROUNDS * 5 {
+    for _ in 0..rounds() * 5 {
         let (engine, clock) = held_by_many_lines();
         let (said, buyer) = both(
             || extend(&engine, "O1", 10),
@@ -283,14 +283,14 @@ fn c44_an_extension_overtaken_by_its_own_deadline_is_told() {
         assert_eq!((book(&engine, "R0"), book(&engine, "R7")), ((1, 0, 0), (0, 1, 0)));
         settled(&engine);
     }
-    println!("extended in time in {extended} of {} rounds", ROUNDS * 5);
+    println!("extended in time in {extended} of {} rounds", rounds() * 5);
 }
 
 /// Five tabs extend one hold to the same instant, and the sweeper is close behind. More threads than processors, so
 /// that now and then one is stopped in the middle of it.
 #[test]
 fn c44_extensions_to_one_instant_are_told_once() {
-    for _ in 0..ROUNDS * 5 {
+    for _ in 0..rounds() * 5 {
         let (engine, clock) = held_by_many_lines();
         let said = together(6, |i| match i {
             0..5 => (extend(&engine, "O1", 10), vec![]),
@@ -310,7 +310,7 @@ fn c44_extensions_to_one_instant_are_told_once() {
 /// A hold so short that it is over while those who help to take it are still at work.
 #[test]
 fn c44_a_hold_that_ends_while_it_is_taken_is_told_once() {
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 20), ("B", 20)]);
         let over = AtomicBool::new(false);
         let told = together(3, |i| {
@@ -343,7 +343,7 @@ fn c44_a_hold_that_ends_while_it_is_taken_is_told_once() {
 #[test]
 fn c48_a_change_in_part_meets_the_deadline() {
     let mut in_time = 0;
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 2), ("B", 1)]);
         assert_eq!(reserve_for(&engine, "O1", &[("A", 1)], 10), New);
         at(&clock, 9);
@@ -367,5 +367,5 @@ fn c48_a_change_in_part_meets_the_deadline() {
         assert_eq!((book(&engine, "A"), book(&engine, "B")), ((0, 2, 0), (0, 1, 0)));
         settled(&engine);
     }
-    println!("changed in time in {in_time} of {ROUNDS} rounds");
+    println!("changed in time in {in_time} of {} rounds", rounds());
 }

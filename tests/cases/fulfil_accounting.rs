@@ -29,7 +29,7 @@ fn c76_cancel_after_complete_fulfilment() {
 #[test]
 fn c77_fulfil_twice() {
     for threads in [2, 8] {
-        for _ in 0..ROUNDS / threads {
+        for _ in 0..rounds() / threads {
             let engine = paid(3);
             let said = together(threads, |_| fulfil(&engine, "O1"));
             assert_eq!((count(&said, &Done), count(&said, &Already)), (1, threads - 1), "{said:?}");
@@ -45,7 +45,7 @@ fn c77_fulfil_twice() {
 #[test]
 fn c78_cancel_meets_fulfil() {
     let mut shipped = 0;
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let engine = paid(2);
         let way = [cancel, void][round % 2];
         let said = together(2, |i| match i {
@@ -64,12 +64,12 @@ fn c78_cancel_meets_fulfil() {
         }
         settled(&engine);
     }
-    println!("shipped first in {shipped} of {ROUNDS} rounds");
+    println!("shipped first in {shipped} of {} rounds", rounds());
 }
 
 #[test]
 fn c78_with_the_payment_still_on_its_way() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 10)]);
         assert_eq!(reserve(&engine, "O1", &[("A", 2)]), New);
         let said = together(3, |i| match i {
@@ -95,7 +95,7 @@ fn c78_with_the_payment_still_on_its_way() {
 /// What has left has left: a cancel gets the rest.
 #[test]
 fn c78_cancel_meets_a_part_fulfilment() {
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let engine = paid(3);
         let way = [cancel, void][round % 2];
         let said = together(2, |i| match i {
@@ -161,7 +161,7 @@ fn c80_the_rest_of_an_order_of_which_a_part_has_left() {
 /// Eight threads fulfil and cancel parts of one order at once: each unit goes one way, and the sums come out.
 #[test]
 fn c80_parts_fulfilled_and_cancelled_by_many_at_once() {
-    for _ in 0..ROUNDS / 30 {
+    for _ in 0..rounds() / 30 {
         let engine = shop(&[("A", 100), ("B", 100)]);
         assert_eq!((reserve(&engine, "O1", &[("A", 50), ("B", 70)]), pay(&engine, "O1")), (New, Done));
         let told = together(8, |i| {

@@ -116,7 +116,7 @@ fn c42_a_refusal_names_only_what_the_living_hold() {
 #[test]
 fn c43_sweeper_meets_payer() {
     let mut paid = 0;
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 1)]);
         assert_eq!(reserve_for(&engine, "O1", &[("A", 1)], 10), New);
         at(&clock, 9);
@@ -139,12 +139,12 @@ fn c43_sweeper_meets_payer() {
         assert_eq!((book(&engine, "A"), expire(&engine)), ((0, 1, 0), vec![]));
         settled(&engine);
     }
-    println!("paid in time in {paid} of {ROUNDS} rounds");
+    println!("paid in time in {paid} of {} rounds", rounds());
 }
 
 #[test]
 fn c44_several_sweepers_release_each_hold_once() {
-    for round in 0..ROUNDS / 10 {
+    for round in 0..rounds() / 10 {
         let (engine, clock) = timed_shop(&[("A", 100)]);
         let ids: Vec<_> = (0..50).map(|n| format!("O{n:02}")).collect();
         for id in &ids {

@@ -7,7 +7,7 @@ use stockade::{AdvanceError, Advanced, State, Stockade};
 #[test]
 fn c36_one_payment_reported_three_times() {
     for threads in [3, 8] {
-        for _ in 0..ROUNDS / threads {
+        for _ in 0..rounds() / threads {
             let engine = shop(&[("A", 10)]);
             assert_eq!(reserve(&engine, "O1", &[("A", 1)]), New);
             let answers = together(threads, |_| engine.pay("O1").unwrap());
@@ -35,7 +35,7 @@ fn c36_and_once_more_after_the_goods_have_left() {
 
 #[test]
 fn c36_the_strict_form_tells_only_one_callback_yes() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 10)]);
         assert_eq!(reserve(&engine, "O1", &[("A", 1)]), New);
         let yes = together(3, |_| engine.transition("O1", State::InventoryReserved, State::Paid).is_ok());
@@ -57,7 +57,7 @@ fn c36_a_payment_for_an_order_that_holds_nothing() {
 
 #[test]
 fn c36_one_late_payment_reported_three_times() {
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 1), ("B", 1)]);
         assert_eq!(reserve_for(&engine, "O1", &[("B", 1), ("A", 1)], 10), New);
         at(&clock, 10);
@@ -78,7 +78,7 @@ fn c36_one_late_payment_reported_three_times() {
 #[test]
 fn c38_pay_meets_cancel() {
     let mut paid_first = 0;
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let engine = shop(&[("A", 10)]);
         let way = [cancel, void][round % 2];
         assert_eq!(reserve(&engine, "O1", &[("A", 1)]), New);
@@ -96,7 +96,7 @@ fn c38_pay_meets_cancel() {
         assert_eq!(book(&engine, "A"), (10, 0, 0));
         settled(&engine);
     }
-    println!("paid first in {paid_first} of {ROUNDS} rounds");
+    println!("paid first in {paid_first} of {} rounds", rounds());
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn c07_lines_apart_from_each_other_are_summed_by_every_verb() {
 
 #[test]
 fn c07_two_orders_of_split_lines_at_once() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 5)]);
         let said = together(2, |i| reserve(&engine, ["O1", "O2"][i], &[("A", 2), ("A", 1)]));
         assert_eq!((count(&said, &New), count(&said, &short(&["A"]))), (1, 1), "{said:?}");

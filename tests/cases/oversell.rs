@@ -5,7 +5,7 @@ use stockade::State;
 
 #[test]
 fn c01_two_buyers_one_unit() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 1)]);
         let ids = ["O1", "O2"];
         let said = together(2, |i| reserve(&engine, ids[i], &[("A", 1)]));
@@ -20,7 +20,7 @@ fn c01_two_buyers_one_unit() {
 
 #[test]
 fn c01_two_buyers_whose_orders_were_created_before() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 1)]);
         let ids = ["O1", "O2"];
         for id in ids {
@@ -41,7 +41,7 @@ fn c01_two_buyers_whose_orders_were_created_before() {
 
 #[test]
 fn c01_eight_buyers_of_two_units_each_on_a_row_of_seven() {
-    for _ in 0..ROUNDS / 3 {
+    for _ in 0..rounds() / 3 {
         let engine = shop(&[("A", 7)]);
         let said = together(8, |i| reserve(&engine, &format!("O{i}"), &[("A", 2)]));
         assert_eq!((count(&said, &New), count(&said, &short(&["A"]))), (3, 5), "{said:?}");
@@ -52,7 +52,7 @@ fn c01_eight_buyers_of_two_units_each_on_a_row_of_seven() {
 
 #[test]
 fn c01_two_buyers_who_meet_in_the_last_of_several_lines() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 9), ("B", 9), ("C", 1)]);
         let orders = [[("A", 1), ("C", 1)], [("C", 1), ("B", 1)]];
         let said = together(2, |i| reserve(&engine, ["O1", "O2"][i], &orders[i]));
@@ -66,7 +66,7 @@ fn c01_two_buyers_who_meet_in_the_last_of_several_lines() {
 
 #[test]
 fn c02_a_counter_that_never_wraps_below_zero() {
-    for _ in 0..ROUNDS / 10 {
+    for _ in 0..rounds() / 10 {
         let engine = shop(&[("A", 10)]);
         let said = watched(
             || assert!(free(&engine, "A") <= 10),
@@ -81,7 +81,7 @@ fn c02_a_counter_that_never_wraps_below_zero() {
 #[test]
 fn c03_different_paths_into_the_same_row() {
     let mut winners = [0; 6];
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 5)]);
         let _ = engine.create("O4", &[("A", 5)]).unwrap();
         let yes = together(6, |i| match i {
@@ -105,7 +105,7 @@ fn c03_different_paths_into_the_same_row() {
 /// Orders that grow are buyers like others.
 #[test]
 fn c03_orders_that_grow_and_a_buyer() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 4), ("B", 2)]);
         for id in ["O1", "O2"] {
             assert_eq!(reserve(&engine, id, &[("A", 1), ("B", 1)]), New);
@@ -127,7 +127,7 @@ fn c03_orders_that_grow_and_a_buyer() {
 #[test]
 fn c03_different_paths_into_the_units_of_a_dead_hold() {
     let mut winners = [0; 5];
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let (engine, clock) = timed_shop(&[("A", 5)]);
         assert_eq!(reserve_for(&engine, "dead", &[("A", 5)], 10), New);
         let _ = engine.create("O4", &[("A", 5)]).unwrap();

@@ -7,7 +7,7 @@ use stockade::State;
 
 #[test]
 fn c103_read_your_own_write() {
-    for _ in 0..ROUNDS / 3 {
+    for _ in 0..rounds() / 3 {
         let engine = shop(&[("A", 1)]);
         let signal = Barrier::new(9);
         let seen = || (free(&engine, "A"), state(&engine, "O1"));

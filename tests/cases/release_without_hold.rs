@@ -35,7 +35,7 @@ fn c31_cancel_a_part_that_never_took_stock() {
 
 #[test]
 fn c31_while_it_is_just_taking_its_stock() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 10), ("B", 10)]);
         let order = [("A", 4), ("B", 1)];
         let _ = engine.create("O1", &order).unwrap();
@@ -79,7 +79,7 @@ fn c32_a_plain_cancel_leaves_no_mark() {
 
 #[test]
 fn c32_the_failing_reserve_and_the_cancel_at_once() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 5), ("B", 0)]);
         let said = together(2, |i| match i {
             0 => reserve(&engine, "O1", &[("A", 1), ("B", 1)]),
@@ -97,7 +97,7 @@ fn c32_the_failing_reserve_and_the_cancel_at_once() {
 fn c34_several_cancels_and_the_late_reserve_at_once() {
     within(30, || {
         for cancels in [2, 5] {
-            for _ in 0..ROUNDS {
+            for _ in 0..rounds() {
                 let engine = shop(&[("A", 10)]);
                 let mut said = together(cancels + 1, |i| match i {
                     0 => reserve(&engine, "O9", &[("A", 2)]),

@@ -60,7 +60,7 @@ fn c73_amended_up_and_down_by_many_threads() {
 #[test]
 fn c73_one_order_grows_by_what_the_other_gives_up() {
     let mut grew = 0;
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 10)]);
         assert_eq!((reserve(&engine, "O1", &[("A", 6)]), reserve(&engine, "O2", &[("A", 4)])), (New, New));
         let (lowered, raised) = both(|| amend(&engine, "O1", &[("A", 3)]), || amend(&engine, "O2", &[("A", 7)]));
@@ -73,7 +73,7 @@ fn c73_one_order_grows_by_what_the_other_gives_up() {
         }
         settled(&engine);
     }
-    println!("in time in {grew} of {ROUNDS} rounds");
+    println!("in time in {grew} of {} rounds", rounds());
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn c74_fulfil_in_parts_when_nothing_is_free() {
 
 #[test]
 fn c74_all_of_them_at_once() {
-    for _ in 0..ROUNDS / 3 {
+    for _ in 0..rounds() / 3 {
         let engine = shop(&[("A", 4)]);
         let said = together(4, |i| {
             let id = format!("O{i}");

@@ -66,7 +66,7 @@ fn c60_there_and_back_again_is_still_a_change() {
 
 #[test]
 fn c60_two_editors_and_a_buyer_at_once() {
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         let engine = shop(&[("A", 10)]);
         let yes = together(3, |i| match i {
             0 => reserve(&engine, "O1", &[("A", 4)]) == New,
@@ -166,7 +166,7 @@ fn c66_write_off_larger_than_what_is_free() {
 
 #[test]
 fn c66_several_write_offs_at_once() {
-    for _ in 0..ROUNDS / 3 {
+    for _ in 0..rounds() / 3 {
         let engine = shop(&[("A", 7)]);
         let yes = together(6, |_| engine.write_off("A", 2).is_ok());
         assert_eq!(yes.iter().filter(|yes| **yes).count(), 3);

@@ -13,8 +13,10 @@ use stockade::{
     VoidError,
 };
 
-/// How often a racing case is run.
-pub const ROUNDS: usize = 300;
+/// How often a racing case is run: `STOCKADE_ROUNDS`, or 300 times.
+pub fn rounds() -> usize {
+    std::env::var("STOCKADE_ROUNDS").map_or(300, |rounds| rounds.parse().expect("STOCKADE_ROUNDS is a number"))
+}
 
 /// What a verb said, in one type, so that racing verbs can be listed side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
