@@ -68,7 +68,8 @@ impl fmt::Display for State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CancelReason {
-    /// By [`cancel`](crate::Stockade::cancel) or [`transition`](crate::Stockade::transition).
+    /// By [`cancel`](crate::Stockade::cancel) or [`transition`](crate::Stockade::transition), or by a change in part
+    /// that left nothing open.
     Cancelled,
     /// By [`void`](crate::Stockade::void).
     Voided,

@@ -403,3 +403,16 @@ fn a_limit_on_orders_gets_its_room_back() {
     assert_eq!(shop.stats().forgotten, 500);
     is_sound(&shop);
 }
+
+#[test]
+fn a_replayed_guard_keeps_no_other_order_of_its_id() {
+    let engine = Stockade::builder().keep_finished(Keep::Newest(16)).build().unwrap();
+    engine.add_sku("A", 100).unwrap();
+    let first = engine.hold("O", &[("A", 1)]).unwrap();
+    let replayed = engine.hold("O", &[("A", 1)]).unwrap();
+    drop(first);
+    (0..100).for_each(|n| drop(engine.void(&format!("{n}"))));
+    while engine.forget_finished(1_000) > 0 {}
+    assert!(engine.reserve("O", &[("A", 7)]).unwrap().is_new());
+    assert!(replayed.keep().is_err());
+}

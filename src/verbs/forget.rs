@@ -6,8 +6,8 @@ impl Stockade {
     /// Forgets finished orders that have been kept for as long as
     /// [`Builder::keep_finished`](crate::Builder::keep_finished) says, and answers how many. It goes round all orders,
     /// call by call: each looks at `limit` more of them, and at the rest of the few hundred it has begun with. Orders
-    /// that hold something are never forgotten, and neither are those whose [`Hold`](crate::Hold) is still open.
-    /// Without `keep_finished` it does nothing.
+    /// that hold something are never forgotten, and neither are those whose [`Hold`](crate::Hold), the one that took
+    /// the stock, is still open. Without `keep_finished` it does nothing.
     ///
     /// What a late repeat of a forgotten id gets: it is an id that nobody has used. `order` answers `None`, `cancel`
     /// that it is unknown, `pay` [`UnknownOrder`](crate::AdvanceError::UnknownOrder), `void` marks it, and **`reserve`

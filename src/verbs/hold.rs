@@ -74,7 +74,7 @@ impl Hold<'_> {
     /// is nothing to keep.
     pub fn keep(mut self) -> Result<Reservation, HoldClosed> {
         let state = match &self.replay_of {
-            Some(id) => self.engine.order(id).map(|order| order.state),
+            Some(id) => self.engine.order_in(id, self.op.slot).map(|order| order.state),
             None => self.keep_mine(),
         };
         match state {

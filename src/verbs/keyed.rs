@@ -11,8 +11,13 @@ use crate::{
 
 /// What makes two requests one: an id, and when it was issued.
 ///
+/// **Whoever repeats a request repeats both**: the same id with another `issued` is another request, and is carried
+/// out.
+///
 /// `issued` is any number that does not get smaller from request to request: the time in milliseconds, a sequence
-/// number. Whoever repeats a request repeats both.
+/// number. It must come from a source that is trusted, and be finer than the bursts in which keys come: a request that
+/// has never come before is too old as well, once as many keys as are kept have come with the same number or a later
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestKey<'a> {
     /// The caller's name for the request, 1 to [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES) bytes.

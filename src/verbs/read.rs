@@ -29,6 +29,13 @@ impl Stockade {
         self.view_order(id, |found| self.view(found, &moment))
     }
 
+    /// The same, if the order is the one with this record: another may have come under the id after it was forgotten.
+    pub(super) fn order_in(&self, id: &str, slot: u32) -> Option<Order> {
+        let _pin = self.protocol.retention.pin();
+        let moment = self.protocol.timers.moment();
+        self.view_order(id, |found| if found.slot == slot { self.view(found, &moment) } else { None })
+    }
+
     /// Every order, each as it stood at an instant of its own, in no particular order.
     ///
     /// An order that exists during the whole iteration comes once; one that is made meanwhile may come or not.
