@@ -27,7 +27,7 @@ use crate::request::{PerLine, RowLines};
 use crate::row::{Edit, Op, RowWord};
 use crate::state::{OrderWord, Phase};
 use crate::sync::{Class, Edge, Word, change};
-use crate::{Once, RequestField, Revised, State, Stock};
+use crate::{KeyedError, Once, RequestField, Revised, State, Stock};
 
 /// Requests that are remembered, unless the builder says otherwise.
 pub(crate) const KEPT: u64 = 65_536;
@@ -283,13 +283,13 @@ impl Protocol {
     ///
     /// Linearization point: the CAS on the request's state, once the row is frozen for it; of a replay, the load of
     /// that state.
-    pub(crate) fn edit_once<E: From<Unkept>>(
+    pub(crate) fn edit_once<E>(
         &self,
         request: Op,
         row: u32,
         may: impl Fn() -> Result<(u64, u64), E>,
         overflow: impl Fn() -> E,
-    ) -> Result<Once<Stock>, E> {
+    ) -> Result<Once<Stock>, KeyedError<E>> {
         let record = self.records.get(request.slot);
         loop {
             let word = record.state();
@@ -303,22 +303,25 @@ impl Protocol {
             }
             let allowed = may();
             step(Step::ShortageSeen);
-            if allowed.is_err() && record.state() != word {
+            let opened = allowed.and_then(|entry| {
+                let books = self.rows.get(row).open_edit(entry.1.saturating_sub(entry.0));
+                Ok((entry, books.ok_or_else(&overflow)?))
+            });
+            // What is lacking may be what this very request has taken meanwhile.
+            if opened.is_err() && record.state() != word {
                 continue;
             }
-            let entry = allowed?;
+            let (entry, books) = opened.map_err(KeyedError::Refused)?;
+            step(Step::EditOpened);
             if word.is_forgotten() {
-                return Err(Unkept::TooOld { forgotten_to: self.requests.forgotten.load().saturating_sub(1) }.into());
+                let forgotten_to = self.requests.forgotten.load().saturating_sub(1);
+                return Err(KeyedError::TooOld { forgotten_to });
             }
             if word.tag() >= LAST_RESERVE_TAG {
-                return Err(Unkept::Full.into());
+                return Err(KeyedError::Full);
             }
             // What the last attempt left in the row means nothing once the tag moves on.
             let busy = word.begin(Phase::Editing);
-            let Some(books) = self.rows.get(row).open_edit(entry.1.saturating_sub(entry.0)) else {
-                return Err(overflow());
-            };
-            step(Step::EditOpened);
             if let Some(stock) = self.attempt_edit(Attempt {
                 protocol: self,
                 from: word,

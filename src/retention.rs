@@ -60,7 +60,7 @@ impl Retention {
     /// so anyway, because nothing is ever forgotten.
     #[inline]
     pub(crate) fn pin(&self) -> Option<Pin> {
-        self.keep.is_some().then(pin)
+        self.forgets().then(pin)
     }
 
     pub(crate) fn forgets(&self) -> bool {

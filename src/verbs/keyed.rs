@@ -1,12 +1,12 @@
 //! The verbs that a request key makes idempotent.
 
 use crate::protocol::Protocol;
-use crate::request::check_key;
+use crate::request::{RowLines, check_key};
 use crate::requests::{Content, Unkept};
 use crate::row::Op;
 use crate::{
-    AmendError, CancelLinesError, FulfilLinesError, KeyedError, Once, RestockError, Revised, SetAvailableError, SkuRef,
-    Stock, Stockade, WriteOffError,
+    AmendError, CancelLinesError, FulfilLinesError, Invalid, KeyedError, Once, RestockError, Revised,
+    SetAvailableError, SkuRef, Stock, Stockade, UnknownSku, WriteOffError,
 };
 
 /// What makes two requests one: an id, and when it was issued.
@@ -74,13 +74,13 @@ impl Keyed<'_> {
     /// `Refused`; [`Full`](KeyedError::Full).
     pub fn restock(&self, sku: impl SkuRef, units: u64) -> Result<Once<Stock>, KeyedError<RestockError>> {
         self.verb(|protocol| {
-            let row = sku.row(self.engine).map_err(|unknown| refused(unknown.into()))?;
+            let row = self.row(sku)?;
             let request = self.request(Content::Restock { row, units })?;
             let may = || {
                 protocol.let_go(row, || true);
                 if protocol.read(row).is_worn_out() { Err(RestockError::Exhausted) } else { Ok((0, units)) }
             };
-            protocol.edit_once(request, row, || may().map_err(refused), || refused(RestockError::Overflow { units }))
+            protocol.edit_once(request, row, may, || RestockError::Overflow { units })
         })
     }
 
@@ -91,7 +91,7 @@ impl Keyed<'_> {
     /// As [`restock`](Self::restock).
     pub fn write_off(&self, sku: impl SkuRef, units: u64) -> Result<Once<Stock>, KeyedError<WriteOffError>> {
         self.verb(|protocol| {
-            let row = sku.row(self.engine).map_err(|unknown| refused(unknown.into()))?;
+            let row = self.row(sku)?;
             let request = self.request(Content::WriteOff { row, units })?;
             let may = || {
                 let seen = protocol.read_live(row);
@@ -101,7 +101,7 @@ impl Keyed<'_> {
                     _ => Ok((units, 0)),
                 }
             };
-            protocol.edit_once(request, row, || may().map_err(refused), || refused(WriteOffError::Exhausted))
+            protocol.edit_once(request, row, may, || WriteOffError::Exhausted)
         })
     }
 
@@ -117,7 +117,7 @@ impl Keyed<'_> {
         available: u64,
     ) -> Result<Once<Stock>, KeyedError<SetAvailableError>> {
         self.verb(|protocol| {
-            let row = sku.row(self.engine).map_err(|unknown| refused(unknown.into()))?;
+            let row = self.row(sku)?;
             let (expected, units) = (expected_version, available);
             let request = self.request(Content::SetAvailable { row, expected, units })?;
             let may = || {
@@ -130,12 +130,7 @@ impl Keyed<'_> {
                     _ => Ok((seen.available(), units)),
                 }
             };
-            protocol.edit_once(
-                request,
-                row,
-                || may().map_err(refused),
-                || refused(SetAvailableError::Overflow { units }),
-            )
+            protocol.edit_once(request, row, may, || SetAvailableError::Overflow { units })
         })
     }
 
@@ -150,9 +145,7 @@ impl Keyed<'_> {
         lines: &[(S, u32)],
     ) -> Result<Once<Revised>, KeyedError<CancelLinesError>> {
         self.verb(|_| {
-            let resolved = self.engine.resolve(lines).map_err(|it| refused(CancelLinesError::from(it)))?;
-            let resolved = resolved.map_err(|it| refused(CancelLinesError::from(it)))?;
-            let request = self.request(Content::CancelLines { order: id.into(), lines: resolved })?;
+            let request = self.request(Content::CancelLines { order: id.into(), lines: self.lines(lines)? })?;
             self.engine.try_cancel_lines(id, lines, Some(request)).map_err(KeyedError::Refused)
         })
     }
@@ -168,9 +161,7 @@ impl Keyed<'_> {
         lines: &[(S, u32)],
     ) -> Result<Once<Revised>, KeyedError<FulfilLinesError>> {
         self.verb(|_| {
-            let resolved = self.engine.resolve(lines).map_err(|it| refused(FulfilLinesError::from(it)))?;
-            let resolved = resolved.map_err(|it| refused(FulfilLinesError::from(it)))?;
-            let request = self.request(Content::FulfilLines { order: id.into(), lines: resolved })?;
+            let request = self.request(Content::FulfilLines { order: id.into(), lines: self.lines(lines)? })?;
             self.engine.try_fulfil_lines(id, lines, Some(request)).map_err(KeyedError::Refused)
         })
     }
@@ -182,11 +173,21 @@ impl Keyed<'_> {
     /// As [`restock`](Self::restock).
     pub fn amend<S: SkuRef>(&self, id: &str, lines: &[(S, u32)]) -> Result<Once<Revised>, KeyedError<AmendError>> {
         self.verb(|_| {
-            let resolved = self.engine.resolve(lines).map_err(|it| refused(AmendError::from(it)))?;
-            let resolved = resolved.map_err(|it| refused(AmendError::from(it)))?;
-            let request = self.request(Content::Amend { order: id.into(), lines: resolved })?;
+            let request = self.request(Content::Amend { order: id.into(), lines: self.lines(lines)? })?;
             self.engine.try_amend(id, lines, Some(request)).map_err(KeyedError::Refused)
         })
+    }
+
+    fn row<E: From<UnknownSku>>(&self, sku: impl SkuRef) -> Result<u32, KeyedError<E>> {
+        sku.row(self.engine).map_err(|unknown| KeyedError::Refused(unknown.into()))
+    }
+
+    fn lines<S: SkuRef, E>(&self, lines: &[(S, u32)]) -> Result<RowLines, KeyedError<E>>
+    where
+        E: From<Invalid> + From<UnknownSku>,
+    {
+        let resolved = self.engine.resolve(lines).map_err(|invalid| KeyedError::Refused(invalid.into()))?;
+        resolved.map_err(|unknown| KeyedError::Refused(unknown.into()))
     }
 
     fn request<E>(&self, content: Content) -> Result<Op, KeyedError<E>> {
@@ -208,10 +209,6 @@ impl Keyed<'_> {
             run(&self.engine.protocol)
         })
     }
-}
-
-fn refused<E>(refusal: E) -> KeyedError<E> {
-    KeyedError::Refused(refusal)
 }
 
 impl<E> From<Unkept> for KeyedError<E> {

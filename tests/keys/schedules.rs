@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use stockade_hooked::hooks::{Step, with_hook};
 use stockade_hooked::{
-    CancelLinesError, Clock, Keep, KeyedError, ManualClock, Once, RequestKey, RestockError, Revised, Stock, Stockade,
+    CancelLinesError, Clock, Keep, KeyedError, MAX_UNITS, ManualClock, Once, RequestKey, RestockError, Revised, Stock,
+    Stockade,
 };
 
 use crate::stopped::Stopped;
@@ -345,5 +346,17 @@ fn a_repeat_is_not_refused_for_what_its_own_request_took() {
     *clock.is_armed.lock().unwrap() = true;
     let again = write_off_all(&shop);
     assert_eq!(again, Ok(Once::Replayed(Stock { available: 0, version: 1 })));
+    is_sound(&shop);
+}
+
+/// There was room when the second looked; the first has taken it by now, for this very request.
+#[test]
+fn nobody_is_refused_for_room_that_the_request_itself_has_taken() {
+    let shop = Arc::new(Stockade::new());
+    shop.add_sku("A", MAX_UNITS - 5).unwrap();
+    let second = Stopped::at(Step::ShortageSeen, &shop, |shop| restock(shop, 1));
+    let carried_out = Stock { available: MAX_UNITS, version: 1 };
+    assert_eq!(restock(&shop, 1), Ok(Once::New(carried_out)));
+    assert_eq!(second.wakes(), Ok(Once::Replayed(carried_out)));
     is_sound(&shop);
 }
