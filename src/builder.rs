@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::BuildError;
+use crate::keys::{KEPT, Requests};
 use crate::layout::SLOT_BITS;
-use crate::requests::{KEPT, Requests};
 use crate::retention::Retention;
 use crate::timers::Timers;
 use crate::{Clock, Keep, MonotonicClock, Stockade};

@@ -4,9 +4,9 @@ use siphasher::sip::SipHasher13;
 
 use crate::arena::Full;
 use crate::hooks::{Step, step};
+use crate::keys::Requests;
 use crate::protocol::Protocol;
 use crate::record::{Records, RowLine};
-use crate::requests::Requests;
 use crate::retention::Retention;
 use crate::row::Op;
 use crate::rows::Rows;

@@ -33,8 +33,9 @@
 //! # Where to start reading
 //!
 //! `layout.rs` (the packed words), `state.rs` (an order's life), `row.rs`, then `protocol.rs`, where everything
-//! happens; `revision.rs` changes orders in part, `expiry.rs` ends holds; `table.rs` finds orders by id, `verbs/` is
-//! what users call. `sync.rs` holds the memory orderings.
+//! happens; `revision.rs` changes orders in part, `expiry.rs` ends holds, `keys.rs` has requests take effect once,
+//! `retention.rs` forgets; `table.rs` finds orders by id, `verbs/` is what users call. `sync.rs` holds the memory
+//! orderings.
 
 mod answer;
 mod arena;
@@ -44,6 +45,7 @@ mod clock;
 mod engine;
 mod error;
 mod expiry;
+mod keys;
 mod layout;
 mod ledger;
 mod look;
@@ -51,7 +53,6 @@ mod pair;
 mod protocol;
 mod record;
 mod request;
-mod requests;
 mod retention;
 mod revision;
 mod row;

@@ -27,9 +27,9 @@
 
 use crate::change::Change;
 use crate::hooks::{Step, step};
+use crate::keys::Requests;
 use crate::record::{Records, RowLine};
 use crate::request::{PerLine, RowLines};
-use crate::requests::Requests;
 use crate::retention::Retention;
 use crate::row::{Op, Row, RowWord};
 use crate::rows::Rows;

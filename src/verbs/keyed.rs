@@ -1,8 +1,8 @@
 //! The verbs that a request key makes idempotent.
 
+use crate::keys::{Content, Unkept};
 use crate::protocol::Protocol;
 use crate::request::{RowLines, check_key};
-use crate::requests::{Content, Unkept};
 use crate::row::Op;
 use crate::{
     AmendError, CancelLinesError, FulfilLinesError, Invalid, KeyedError, Once, RestockError, Revised,
