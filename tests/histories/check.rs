@@ -105,6 +105,7 @@ impl<'a> Search<'a> {
                 stuck.push((call, answer));
                 continue;
             }
+            spec::note_number(&mut after, &self.history.events[call].op, &self.history.events[call].answer);
             self.order.push(call);
             if let Some(end) = self.go_on(done | 1 << call, after) {
                 return Some(end);

@@ -74,7 +74,7 @@ fn take<'a>(engine: &'a Stockade, clock: &Clock, holds: &mut Vec<Hold<'a>>, op: 
                 say(reserved)
             },
         ),
-        Op::Keep(_) => {
+        Op::Keep(..) => {
             let hold = holds.pop().expect("an open hold");
             clock.time(|| hold.keep(), say)
         }

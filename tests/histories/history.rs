@@ -38,7 +38,7 @@ impl Event {
 
     /// Whether it is certain that the call changed nothing.
     pub fn is_idle(&self) -> bool {
-        let reads = matches!(self.op, Op::Stock(_) | Op::Order(_) | Op::Keep(_) | Op::DropReplayed(_) | Op::Crowd(..));
+        let reads = matches!(self.op, Op::Stock(_) | Op::Order(_) | Op::Keep(..) | Op::DropReplayed(_) | Op::Crowd(..));
         let unknown = matches!(self.op, Op::Cancel(_)) && self.answer == "Unknown";
         let kind = kind(&self.answer);
         // A request that is refused binds its key.

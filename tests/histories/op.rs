@@ -30,8 +30,8 @@ pub enum Op {
     Extend(Name, u64),
     /// The first half of a hold: it takes the stock.
     Hold(Name, Lines),
-    /// The second half, if the caller keeps what it took.
-    Keep(Name),
+    /// The second half, if the caller keeps what it took: of the order with this number, if the hold was told one.
+    Keep(Name, Option<u64>),
     /// The second half, if it gives it back.
     Drop(Name),
     /// The second half of a hold that was a replay: it has nothing to give back.
@@ -69,7 +69,8 @@ impl fmt::Display for Op {
             Op::ReserveFor(id, lines, ttl_ms) => write!(f, "reserve_for {id} {} {ttl_ms}", Written(lines)),
             Op::Extend(id, ttl_ms) => write!(f, "extend {id} {ttl_ms}"),
             Op::Hold(id, lines) => write!(f, "hold {id} {}", Written(lines)),
-            Op::Keep(id) => write!(f, "keep {id}"),
+            Op::Keep(id, None) => write!(f, "keep {id}"),
+            Op::Keep(id, Some(number)) => write!(f, "keep {id} number {number}"),
             Op::Drop(id) => write!(f, "drop {id}"),
             Op::DropReplayed(id) => write!(f, "drop replayed {id}"),
             Op::Cancel(id) => write!(f, "cancel {id}"),
@@ -108,7 +109,8 @@ impl FromStr for Op {
             ["reserve_for", id, lines, ttl_ms] => Op::ReserveFor(name(id)?, read(lines)?, number(ttl_ms)?),
             ["extend", id, ttl_ms] => Op::Extend(name(id)?, number(ttl_ms)?),
             ["hold", id, lines] => Op::Hold(name(id)?, read(lines)?),
-            ["keep", id] => Op::Keep(name(id)?),
+            ["keep", id] => Op::Keep(name(id)?, None),
+            ["keep", id, "number", its] => Op::Keep(name(id)?, Some(number(its)?)),
             ["drop", id] => Op::Drop(name(id)?),
             ["drop", "replayed", id] => Op::DropReplayed(name(id)?),
             ["cancel", id] => Op::Cancel(name(id)?),

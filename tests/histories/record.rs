@@ -166,8 +166,8 @@ impl Meeting {
 #[derive(Default)]
 struct Knowledge {
     versions: BTreeMap<Name, u64>,
-    /// Open holds, and whether they took the stock.
-    holds: Vec<(Name, bool)>,
+    /// Open holds, whether they took the stock, and the number of the order.
+    holds: Vec<(Name, bool, Option<u64>)>,
 }
 
 impl Knowledge {
@@ -178,8 +178,8 @@ impl Knowledge {
             Step::SetAvailable(sku, off, units) => {
                 Some(Op::SetAvailable(sku, self.versions.get(sku).unwrap_or(&0) + off, *units))
             }
-            Step::Close { keep } => self.holds.last().map(|(id, took)| match (keep, took) {
-                (true, _) => Op::Keep(id),
+            Step::Close { keep } => self.holds.last().map(|(id, took, number)| match (keep, took) {
+                (true, _) => Op::Keep(id, *number),
                 (false, true) => Op::Drop(id),
                 (false, false) => Op::DropReplayed(id),
             }),
@@ -194,9 +194,9 @@ impl Knowledge {
                     self.versions.insert(sku, version);
                 }
             }
-            Op::Hold(id, _) if kind(answer) == "New" => self.holds.push((id, true)),
-            Op::Hold(id, _) if kind(answer) == "Replayed" => self.holds.push((id, false)),
-            Op::Keep(_) | Op::Drop(_) | Op::DropReplayed(_) => _ = self.holds.pop(),
+            Op::Hold(id, _) if kind(answer) == "New" => self.holds.push((id, true, field(answer, "number"))),
+            Op::Hold(id, _) if kind(answer) == "Replayed" => self.holds.push((id, false, field(answer, "number"))),
+            Op::Keep(..) | Op::Drop(_) | Op::DropReplayed(_) => _ = self.holds.pop(),
             _ => {}
         }
     }

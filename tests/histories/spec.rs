@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use stockade::{KeyedError, Line, Once, RequestKey, Sku, State, Stockade};
 
-use super::answer::{forgot, left, once, released, say, seen, told};
+use super::answer::{field, forgot, left, once, released, say, seen, told};
 use super::op::{Name, Op, SKUS};
 use super::sequential::keyed::First;
-use super::sequential::{Kept, Left, Sequential};
+use super::sequential::{Kept, Left, Order, Sequential};
 
 /// The sequential engine does not make handles; these stand for its rows.
 static HANDLES: LazyLock<[Sku; SKUS.len()]> = LazyLock::new(|| {
@@ -31,6 +31,20 @@ pub fn engine(rows: &[(Name, u64)], keep_ms: Option<u64>) -> Sequential {
     plain
 }
 
+/// Whether an order is the one of which a hold was told this number. Another may have come under its id by now; and one
+/// of which nobody has been told a number is not the hold's.
+fn is_the(order: &Order, number: Option<u64>) -> bool {
+    number.is_none() || order.number == number
+}
+
+/// Notes the number that a caller was told of an order.
+pub fn note_number(plain: &mut Sequential, op: &Op, answer: &str) {
+    let (Op::Reserve(id, _) | Op::ReserveFor(id, ..) | Op::Hold(id, _)) = op else { return };
+    if let (Some(number), Some(order)) = (field(answer, "number"), plain.orders.get_mut(*id)) {
+        order.number = Some(number);
+    }
+}
+
 /// One call to the sequential engine.
 pub fn take(plain: &mut Sequential, op: &Op) -> String {
     match op {
@@ -46,7 +60,7 @@ pub fn take(plain: &mut Sequential, op: &Op) -> String {
         Op::Reserve(id, lines) | Op::Hold(id, lines) => told(plain.reserve(id, lines).map(reserved)),
         Op::ReserveFor(id, lines, ttl_ms) => told(plain.reserve_for(id, lines, *ttl_ms).map(reserved)),
         Op::Extend(id, ttl_ms) => say(plain.extend(id, *ttl_ms)),
-        Op::Keep(id) => match plain.orders.get(*id).map(|order| order.state) {
+        Op::Keep(id, number) => match plain.orders.get(*id).filter(|order| is_the(order, *number)).map(|it| it.state) {
             None | Some(State::Cancelled) => "Err(HoldClosed { state: Cancelled })".to_string(),
             Some(_) => RESERVATION.to_string(),
         },

@@ -26,7 +26,7 @@ fn one_number_for_one_id(history: &History) -> Result<(), String> {
     }
     let mut told: BTreeMap<Name, u64> = BTreeMap::new();
     for Event { op, answer, .. } in &history.events {
-        let (Op::Reserve(id, _) | Op::ReserveFor(id, ..) | Op::Hold(id, _) | Op::Keep(id)) = op else { continue };
+        let (Op::Reserve(id, _) | Op::ReserveFor(id, ..) | Op::Hold(id, _) | Op::Keep(id, _)) = op else { continue };
         let Some(number) = field(answer, "number") else { continue };
         let taken = told.iter().any(|(other, its)| other != id && *its == number);
         if taken || *told.entry(id).or_insert(number) != number {
@@ -60,7 +60,7 @@ fn counts(history: &History, end: &Sequential) -> String {
 
 /// An answer that an earlier, equal call had been given. Closing a hold is no request.
 fn is_replay(op: &Op, kind: &str) -> bool {
-    (kind == "Replayed" || kind == "Already") && !matches!(op, Op::Keep(_) | Op::Drop(_) | Op::DropReplayed(_))
+    (kind == "Replayed" || kind == "Already") && !matches!(op, Op::Keep(..) | Op::Drop(_) | Op::DropReplayed(_))
 }
 
 fn counter<'a>(op: &Op, kind: &str, refusals: &'a mut Refusals) -> Option<&'a mut u64> {

@@ -78,6 +78,8 @@ pub struct Order {
     ended_in: u64,
     /// The guard of a `hold` that took its stock is still there.
     pub guarded: bool,
+    /// The number that callers were told, for whoever wants to know which order of an id this is.
+    pub number: Option<u64>,
 }
 
 impl Order {
@@ -529,6 +531,7 @@ impl Sequential {
                 since_ms: 0,
                 ended_in: 0,
                 guarded: false,
+                number: None,
             };
             self.orders.insert(id.to_string(), order);
         }
