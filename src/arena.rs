@@ -106,6 +106,7 @@ impl<T: Slot> Arena<T> {
     }
 
     /// A slot that nobody else has; its contents are what its last user left, or zero. Lock-free.
+    #[inline(always)]
     pub(crate) fn alloc(&self) -> Result<u32, Full> {
         match self.pop() {
             Some(slot) => Ok(slot),
@@ -124,7 +125,7 @@ impl<T: Slot> Arena<T> {
             }
         }
     }
-
+    #[inline(always)]
     fn pop(&self) -> Option<u32> {
         let mut head = self.free.load();
         loop {
@@ -141,7 +142,7 @@ impl<T: Slot> Arena<T> {
             }
         }
     }
-
+    #[inline(always)]
     fn next_of_run(&self) -> Result<u32, Full> {
         let run = &self.runs[shard()];
         loop {

@@ -176,7 +176,7 @@ impl Records {
         self.answers.get_or_try_init(|| Ok(Box::default()))?;
         let slot = self.arena.alloc()?;
         let record = self.get(slot);
-        let mut pen = Pen::new(self, slot);
+        let mut pen = Pen::new(self, record);
         let words = match *content {
             Content::Restock { row, units } => [1, u64::from(row), units, 0],
             Content::WriteOff { row, units } => [2, u64::from(row), units, 0],
@@ -339,13 +339,14 @@ impl Protocol {
     fn attempt_edit(&self, mut attempt: Attempt<'_>) -> Option<Stock> {
         let Attempt { from, busy, slot, .. } = attempt;
         let change = self.records.asked(slot)?;
-        let seen = PerLine::One([self.read(change.row)]);
-        attempt.has_begun = self.records.get(slot).advance(from, busy);
+        let targets = PerLine::One([self.aim(change)]);
+        let order = self.records.descriptor(slot);
+        attempt.has_begun = order.record.advance(from, busy);
         if !attempt.has_begun {
             return None;
         }
         step(Step::RequestBegun);
-        self.drive(slot, busy, &[change], seen);
+        self.drive(order, busy, targets);
         attempt.is_accepted().then(|| self.stock_answered(attempt.op()))
     }
 

@@ -147,7 +147,7 @@ impl Records {
         let edition = Edition { records: self, first: self.arena.alloc()?, is_announced: false };
         let shipped = parts.iter().any(|part| part.fulfilled > 0);
         let is_open = parts.iter().any(|part| part.open() > 0);
-        let mut pen = Pen::new(self, edition.first);
+        let mut pen = Pen::new(self, self.get(edition.first));
         let left = HAS_SHIPPED.set(u64::from(is_open), u64::from(shipped));
         let Op { slot, tag } = request.unwrap_or(Op { slot: 0, tag: 0 });
         pen.write(FOR_TAG.set(FOR_SLOT.set(left, u64::from(slot)), u64::from(tag)))?;

@@ -6,21 +6,25 @@
 use crate::ReserveError;
 use crate::error::{Shortage, Shortages};
 use crate::hooks::{Step, step};
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Target, Targets};
 use crate::record::RowLine;
-use crate::request::{PerLine, RowLines};
-use crate::row::RowWord;
+use crate::request::RowLines;
 
 /// What [`Protocol::look_once`] saw; the rows as they were when they were read.
-enum Look {
+enum Look<'a> {
     /// Each row had enough.
-    Enough(PerLine<RowWord>),
+    Enough(Targets<'a>),
     /// At one instant, exactly these lines were short.
     Short(Vec<(RowLine, u64)>),
     /// Something was short, but the rows changed too fast to say what at one instant.
-    Moving(PerLine<RowWord>),
+    Moving(Targets<'a>),
     /// A row's version is at its end.
     Exhausted,
+}
+
+#[inline]
+fn is_short(row: &Target<'_, RowLine>) -> bool {
+    row.word.available() < u64::from(row.change.quantity)
 }
 
 impl Protocol {
@@ -28,7 +32,7 @@ impl Protocol {
     /// say, an attempt will tell. It changes nothing but that it lets go of dead holds on a row that is short.
     /// Lock-free.
     #[inline]
-    pub(crate) fn look(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
+    pub(crate) fn look(&self, lines: &RowLines) -> Result<Targets<'_>, ReserveError> {
         match self.look_once(lines) {
             Look::Enough(seen) | Look::Moving(seen) => Ok(seen),
             Look::Short(short) => Err(self.refusal(short)),
@@ -38,7 +42,7 @@ impl Protocol {
 
     /// The same, but it looks until it can say. Who comes for an order that is there cannot leave it to an attempt: one
     /// that is refused in a race costs such an order one of its tags.
-    pub(crate) fn look_closely(&self, lines: &RowLines) -> Result<PerLine<RowWord>, ReserveError> {
+    pub(crate) fn look_closely(&self, lines: &RowLines) -> Result<Targets<'_>, ReserveError> {
         loop {
             match self.look_once(lines) {
                 Look::Enough(seen) => return Ok(seen),
@@ -50,25 +54,23 @@ impl Protocol {
     }
 
     #[inline]
-    fn look_once(&self, lines: &RowLines) -> Look {
+    fn look_once(&self, lines: &RowLines) -> Look<'_> {
         loop {
-            let seen = lines.map(|line| self.read(line.row));
-            let is_short = |(line, row): (&RowLine, &RowWord)| row.available() < u64::from(line.quantity);
-            if lines.iter().zip(seen.iter()).any(is_short) {
-                match self.look_again(lines, seen) {
+            let seen = lines.map(|line| self.aim(*line));
+            if seen.iter().any(is_short) {
+                match self.look_again(seen) {
                     Some(look) => return look,
                     None => continue,
                 }
             }
-            return if seen.iter().any(|row| row.is_worn_out()) { Look::Exhausted } else { Look::Enough(seen) };
+            return if seen.iter().any(|row| row.word.is_worn_out()) { Look::Exhausted } else { Look::Enough(seen) };
         }
     }
 
     /// What to say of rows of which one was short. `None`: a dead hold was let go of, so they have changed.
     #[cold]
-    fn look_again(&self, lines: &RowLines, seen: PerLine<RowWord>) -> Option<Look> {
-        let is_short = |(line, row): &(&RowLine, &RowWord)| row.available() < u64::from(line.quantity);
-        let short = lines.iter().zip(seen.iter()).filter(is_short).map(|(line, row)| (*line, row.available()));
+    fn look_again<'a>(&self, seen: Targets<'a>) -> Option<Look<'a>> {
+        let short = seen.iter().filter(|row| is_short(row)).map(|row| (row.change, row.word.available()));
         let short: Vec<_> = short.collect();
         step(Step::ShortRowSeen);
         if short.iter().fold(false, |any, (line, _)| self.let_go_for(*line) || any) {
@@ -76,9 +78,8 @@ impl Protocol {
         }
         // The same version twice: the row did not change in between. All rows so: there was one instant
         // at which all of this was true, and nothing on them was dead.
-        let still = |(line, row): (&RowLine, &RowWord)| self.read(line.row).version() == row.version();
-        let alone = lines.len() == 1 && !self.timers.any();
-        let one_instant = alone || lines.iter().zip(seen.iter()).all(still);
+        let alone = seen.len() == 1 && !self.timers.any();
+        let one_instant = alone || seen.iter().all(|row| self.read(row.change.row).version() == row.word.version());
         Some(if one_instant { Look::Short(short) } else { Look::Moving(seen) })
     }
 

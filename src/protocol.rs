@@ -28,7 +28,7 @@
 use crate::change::Change;
 use crate::hooks::{Step, step};
 use crate::keys::Requests;
-use crate::record::{Records, RowLine};
+use crate::record::{Descriptor, Record, Records, RowLine};
 use crate::request::{PerLine, RowLines};
 use crate::retention::Retention;
 use crate::row::{Op, Row, RowWord};
@@ -60,59 +60,79 @@ enum Freeze {
 
 /// How an operation ended, as far as the thread that began it knows.
 pub(crate) enum Verdict {
-    /// This thread decided: these lines were short; none if it was accepted.
-    Witnessed(Vec<(RowLine, u64)>),
+    /// This thread decided that it is accepted.
+    Accepted,
+    /// This thread decided that it is not: these lines were short.
+    Refused(Vec<(RowLine, u64)>),
     /// A helper decided; what was short only the helper saw.
     Unseen,
 }
 
+/// A row that an operation is to change, as it was seen last.
+pub(crate) struct Target<'a, C> {
+    pub(crate) change: C,
+    row: &'a Row,
+    pub(crate) word: RowWord,
+}
+
+/// Those of the lines of an order.
+pub(crate) type Targets<'a> = PerLine<Target<'a, RowLine>>;
+
 impl Protocol {
     /// Runs an operation of this thread until it is decided and its rows are finished. `busy` is the order's state as
-    /// the operation began, `seen` each line's row as it was before that. Lock-free.
+    /// the operation began, `targets` the rows as they were before that. Lock-free.
     ///
     /// With nothing in the way, it costs one exchange of the order's state, and two of the row for each line.
+    #[inline(always)]
     pub(crate) fn drive<C: Copy + Into<Change>>(
         &self,
-        slot: u32,
+        order: Descriptor<'_>,
         busy: OrderWord,
-        changes: &[C],
-        mut seen: PerLine<RowWord>,
+        mut targets: PerLine<Target<'_, C>>,
     ) -> Verdict {
-        let op = Op { slot, tag: busy.tag() };
+        let op = Op { slot: order.slot, tag: busy.tag() };
         let mut short = Vec::new();
-        let seen: &mut [RowWord] = &mut seen;
-        for (change, seen) in changes.iter().zip(&mut *seen) {
-            let change: Change = (*change).into();
-            let mut before = Some((*seen, busy));
-            loop {
-                match self.freeze(op, change.row, before.take()) {
-                    Freeze::Blocked(by) => self.help(by),
-                    Freeze::Decided(word) => {
+        for target in targets.iter_mut() {
+            let change: Change = target.change.into();
+            target.word = match self.install(target.row, target.word, op) {
+                Some(frozen) => frozen,
+                None => match self.freeze_own(op, change.row) {
+                    Ok(frozen) => frozen,
+                    Err(word) => {
                         self.finish(op, word);
                         return Verdict::Unseen;
                     }
-                    Freeze::Frozen(row, _) => {
-                        if change.is_refused(busy, row) {
-                            short.push((change.line(), row.available()));
-                        } else if busy.is_request() {
-                            self.records.answer_with(op, change.applied(row));
-                        }
-                        *seen = row;
-                        break;
-                    }
-                }
+                },
+            };
+            if change.is_refused(busy, target.word) {
+                short.push((change.line(), target.word.available()));
+            } else if busy.is_request() {
+                self.records.answer_with(op, change.applied(target.word));
             }
         }
-        let Some(decided) = self.decide(slot, busy, !short.is_empty()) else {
-            self.finish(op, self.records.get(slot).state());
+        let Some(decided) = self.decide(order, busy, !short.is_empty()) else {
+            self.finish(op, order.record.state());
             return Verdict::Unseen;
         };
         let effect = decided.effect_of(op.tag);
-        for (change, frozen) in changes.iter().zip(&*seen) {
-            let change: Change = (*change).into();
-            self.replace(self.rows.get(change.row), *frozen, change.effect(effect), change.units);
+        for target in targets.iter() {
+            let change: Change = target.change.into();
+            self.replace(target.row, target.word, change.effect(effect), change.units);
         }
-        Verdict::Witnessed(short)
+        if short.is_empty() { Verdict::Accepted } else { Verdict::Refused(short) }
+    }
+
+    /// Freezes a row for this thread's own operation, and first helps whatever is in the way. The state after the
+    /// decision, if somebody else has come to it.
+    #[cold]
+    fn freeze_own(&self, op: Op, number: u32) -> Result<RowWord, OrderWord> {
+        loop {
+            match self.freeze(op, number) {
+                Freeze::Blocked(by) => self.help(by),
+                Freeze::Decided(word) => return Err(word),
+                Freeze::Frozen(frozen, _) => return Ok(frozen),
+            }
+        }
     }
 
     /// Finishes somebody else's operation, and first whatever blocks it. No recursion: after each
@@ -134,7 +154,7 @@ impl Protocol {
         let mut short = false;
         let mut busy = None;
         for change in self.changes(op) {
-            match self.freeze(op, change.row, None) {
+            match self.freeze(op, change.row) {
                 Freeze::Blocked(by) => return Some(by),
                 Freeze::Decided(word) => {
                     self.finish(op, word);
@@ -156,55 +176,69 @@ impl Protocol {
             (word.effect_of(op.tag) == Effect::Undecided).then_some(word)
         });
         if let Some(busy) = busy {
-            let mine = self.decide(op.slot, busy, short);
-            self.finish(op, mine.unwrap_or_else(|| self.records.get(op.slot).state()));
+            let order = self.records.descriptor(op.slot);
+            let mine = self.decide(order, busy, short);
+            self.finish(op, mine.unwrap_or_else(|| order.record.state()));
         }
         None
     }
 
-    /// Step 1 for one row. `before` is the row before the operation began, and the state as it began.
-    #[inline(always)]
-    fn freeze(&self, op: Op, number: u32, before: Option<(RowWord, OrderWord)>) -> Freeze {
+    /// Step 1 for one row, whatever is in the way.
+    fn freeze(&self, op: Op, number: u32) -> Freeze {
         let row = self.rows.get(number);
-        let mut before = before;
         loop {
             // The row is read before the state: busy after that means that nothing of this operation is in the row.
-            let (word, state) = before.take().unwrap_or_else(|| {
-                let word = row.load();
-                step(Step::RowLoaded);
-                (word, self.records.get(op.slot).state())
-            });
+            let word = row.load();
+            step(Step::RowLoaded);
+            let state = self.records.get(op.slot).state();
             if state.effect_of(op.tag) != Effect::Undecided {
                 return Freeze::Decided(state);
             }
-            step(Step::RowSeen);
-            let frozen = word.with_intent(op);
             match word.intent() {
-                Some(mine) if mine == op => {}
-                Some(by) if self.settle(row, number, word, by) => continue,
+                Some(mine) if mine == op => {
+                    step(Step::IntentInstalled);
+                    return Freeze::Frozen(word, state);
+                }
+                Some(by) if self.settle(row, number, word, by) => {}
                 Some(by) => return Freeze::Blocked(by),
-                None if row.exchange(word, frozen) => {}
                 None => {
-                    self.tally.add(Event::LostCas);
-                    continue;
+                    if let Some(frozen) = self.install(row, word, op) {
+                        return Freeze::Frozen(frozen, state);
+                    }
                 }
             }
-            step(Step::IntentInstalled);
-            return Freeze::Frozen(frozen, state);
         }
+    }
+
+    /// The same for a row that was `word` when nothing of the operation was in it yet, unless something else is in it,
+    /// or it has changed.
+    #[inline]
+    fn install(&self, row: &Row, word: RowWord, op: Op) -> Option<RowWord> {
+        step(Step::RowSeen);
+        if word.intent().is_some() {
+            return None;
+        }
+        let frozen = word.with_intent(op);
+        if !row.exchange(word, frozen) {
+            self.tally.add(Event::LostCas);
+            return None;
+        }
+        step(Step::IntentInstalled);
+        Some(frozen)
     }
 
     /// Step 2, when every row carries the intent; the decision, if it is this thread's. The state word does not change
     /// while it is busy, so what was read after the last row is what it must still be.
-    #[inline]
-    fn decide(&self, slot: u32, busy: OrderWord, short: bool) -> Option<OrderWord> {
+    #[inline(always)]
+    fn decide(&self, order: Descriptor<'_>, busy: OrderWord, short: bool) -> Option<OrderWord> {
         step(Step::AllInstalled);
-        let left = if busy.is_revision() { self.records.left(slot, busy.tag()) } else { Left::Open { shipped: false } };
+        let op = Op { slot: order.slot, tag: busy.tag() };
+        let left = if busy.is_revision() { self.records.left(op.slot, op.tag) } else { Left::Open { shipped: false } };
         let decided = busy.decide(short, left)?;
-        if !busy.gives_back() && !short {
-            self.enter_hold(Op { slot, tag: busy.tag() }, busy);
+        if !short && order.record.is_timed() {
+            self.enter_hold(op, busy);
         }
-        let mine = self.advance(slot, busy, decided);
+        let mine = self.advance(order.record, busy, decided);
         if mine && decided.verdict() == Some(true) {
             self.tally.add(Event::Revised);
         }
@@ -227,10 +261,13 @@ impl Protocol {
 
     /// The same for one row; the row as it then was.
     #[inline(always)]
-    fn finish_row(&self, op: Op, change: Change, of_all: Effect) -> RowWord {
-        let row = self.rows.get(change.row);
-        let seen = row.load();
-        if seen.intent() == Some(op) { self.replace(row, seen, change.effect(of_all), change.units) } else { seen }
+    fn finish_row<C: Copy + Into<Change>>(&self, op: Op, change: C, of_all: Effect) -> Target<'_, C> {
+        let Change { row, units, .. } = change.into();
+        let row = self.rows.get(row);
+        let word = row.load();
+        let is_frozen = word.intent() == Some(op);
+        let effect = change.into().effect(of_all);
+        Target { change, row, word: if is_frozen { self.replace(row, word, effect, units) } else { word } }
     }
 
     /// Replaces the intent `of` in a row by its effect, unless it is undecided: then false. Also true if the row
@@ -292,7 +329,26 @@ impl Protocol {
     /// that order's state, or the row's, whichever came later; of an undecided one, the load of the state.
     #[inline]
     pub(crate) fn read(&self, number: u32) -> RowWord {
+        self.read_row(self.rows.get(number), number)
+    }
+
+    #[inline]
+    fn read_row(&self, row: &Row, number: u32) -> RowWord {
+        let seen = row.load();
+        if seen.intent().is_none() { seen } else { self.read_through(row, number) }
+    }
+
+    /// Reads a row that is to be changed.
+    #[inline]
+    pub(crate) fn aim<C: Copy + Into<Change>>(&self, change: C) -> Target<'_, C> {
+        let number = change.into().row;
         let row = self.rows.get(number);
+        Target { change, row, word: self.read_row(row, number) }
+    }
+
+    /// The row behind an intent.
+    #[cold]
+    fn read_through(&self, row: &Row, number: u32) -> RowWord {
         loop {
             let seen = row.load();
             let Some(of) = seen.intent() else { return seen };
@@ -344,21 +400,23 @@ impl Protocol {
         let op = Op { slot, tag: word.tag() };
         // What took the stock must be finished on every row before the tag moves on.
         let lines = self.open_lines(slot, word);
-        let seen = if word.is_revision() {
+        let targets = if word.is_revision() {
             // It changed other rows than those of what is open.
             self.finish(op, word);
-            lines.map(|line| self.rows.get(line.row).load())
+            lines.map(|line| self.aim(*line))
         } else {
-            lines.map(|line| self.finish_row(op, (*line).into(), word.effect_of(op.tag)))
+            let effect = word.effect_of(op.tag);
+            lines.map(|line| self.finish_row(op, *line, effect))
         };
+        let order = self.records.descriptor(slot);
         let is_paid = word.phase() == Phase::Paid;
         let releasing = word.begin(if is_paid { Phase::ReleasingPaid } else { Phase::Releasing }).because(reason);
         step(Step::TransitionComputed);
-        if !self.advance(slot, word, releasing) {
+        if !self.advance(order.record, word, releasing) {
             return None;
         }
         step(Step::ReleaseBegun);
-        self.drive(slot, releasing, &lines, seen);
+        self.drive(order, releasing, targets);
         if !is_paid {
             self.forget_hold(slot, lines.iter().map(|line| line.row), reason == CancelReason::Expired);
         }
@@ -366,10 +424,11 @@ impl Protocol {
     }
 
     /// Moves an order's state word on and counts the transition; false if it was `from` no more.
-    pub(crate) fn advance(&self, slot: u32, from: OrderWord, to: OrderWord) -> bool {
+    #[inline(always)]
+    pub(crate) fn advance(&self, record: &Record, from: OrderWord, to: OrderWord) -> bool {
         let ends = self.retention.forgets() && to.has_ended();
         let to = if ends { self.ended(to) } else { to };
-        let moved = self.records.get(slot).advance(from, to);
+        let moved = record.advance(from, to);
         if ends && moved {
             self.count_ended(to);
         }

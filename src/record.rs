@@ -28,7 +28,6 @@ use crate::sync::{Class, Lazy, Word, change};
 
 /// Words of a record: state, head, payload.
 const WORDS: usize = 8;
-const PAYLOAD: usize = WORDS - 2;
 
 const ID_BYTES: Field = Field::lowest(8);
 const LINES: Field = ID_BYTES.then(14);
@@ -152,6 +151,12 @@ impl Record {
         &self.0[2..]
     }
 
+    /// Whether there is a deadline among its payload.
+    #[inline]
+    pub(crate) fn is_timed(&self) -> bool {
+        TIMED.get(self.head().load()) == 1
+    }
+
     #[inline]
     pub(crate) fn state(&self) -> OrderWord {
         OrderWord(self.0[0].load())
@@ -168,6 +173,13 @@ impl Record {
     pub(crate) fn advance(&self, from: OrderWord, to: OrderWord) -> bool {
         self.0[0].compare_exchange(from.0, to.0).is_ok()
     }
+}
+
+/// A record and its number.
+#[derive(Clone, Copy)]
+pub(crate) struct Descriptor<'a> {
+    pub(crate) slot: u32,
+    pub(crate) record: &'a Record,
 }
 
 /// One line as the engine keeps it.
@@ -190,15 +202,20 @@ impl RowLine {
 /// A key eight bytes a word, the last one filled up with zeros.
 #[inline]
 pub(crate) fn key_words(key: &str) -> impl Iterator<Item = u64> + '_ {
-    let mut left = key.as_bytes();
-    std::iter::from_fn(move || {
-        if let Some((word, rest)) = left.split_first_chunk() {
-            left = rest;
-            return Some(u64::from_le_bytes(*word));
-        }
-        let last = std::mem::take(&mut left);
-        (!last.is_empty()).then(|| last.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)))
-    })
+    let (words, last) = split_key(key);
+    words.iter().map(|word| u64::from_le_bytes(*word)).chain(last)
+}
+
+#[inline]
+fn split_key(key: &str) -> (&[[u8; 8]], Option<u64>) {
+    let bytes = key.as_bytes();
+    let (words, rest) = bytes.as_chunks();
+    let last = (!rest.is_empty()).then(|| match bytes.last_chunk() {
+        // What is before the rest in its eight bytes is shifted out.
+        Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * rest.len()),
+        None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    });
+    (words, last)
 }
 
 /// All order records, and how many more orders there may be.
@@ -263,6 +280,7 @@ impl Records {
 
     /// Writes a record that nobody else can find yet; its state is `phase` under the slot's current tag, and so is its
     /// deadline, if it is timed.
+    #[inline(always)]
     pub(crate) fn draft(
         &self,
         id: &str,
@@ -273,14 +291,16 @@ impl Records {
     ) -> Result<Draft<'_>, Full> {
         self.claim_room()?;
         let slot = self.arena.alloc().inspect_err(|_| self.give_room_back())?;
-        let draft = Draft { records: self, slot };
-        let first = self.get(slot);
-        let deadline = ends_ms.map(|ends_ms| Deadline::new(ends_ms, first.state().tag()).0);
-        let mut pen = Pen::new(self, slot);
-        for word in key_words(id) {
-            pen.write(word)?;
+        let draft = Draft { records: self, order: self.descriptor(slot) };
+        let first = draft.order.record;
+        let tag = first.state().tag();
+        let deadline = ends_ms.map(|ends_ms| Deadline::new(ends_ms, tag).0);
+        let mut pen = Pen::new(self, first);
+        let (words, last) = split_key(id);
+        for word in words {
+            pen.write(u64::from_le_bytes(*word))?;
         }
-        if let Some(word) = deadline {
+        for word in last.into_iter().chain(deadline) {
             pen.write(word)?;
         }
         for line in lines {
@@ -288,7 +308,7 @@ impl Records {
         }
         let head = TIMED.set(ID_BYTES.set(first.head().load(), id.len() as u64), u64::from(deadline.is_some()));
         first.head().store(LINES.set(head, lines.len() as u64));
-        first.set_state(OrderWord::new(phase, first.state().tag(), version));
+        first.set_state(OrderWord::new(phase, tag, version));
         Ok(draft)
     }
 
@@ -318,13 +338,28 @@ impl Records {
         LINES.get(self.get(slot).head().load()) as usize
     }
 
+    #[inline]
     pub(crate) fn get(&self, slot: u32) -> &Record {
         self.arena.get(slot)
     }
 
+    #[inline]
+    pub(crate) fn descriptor(&self, slot: u32) -> Descriptor<'_> {
+        Descriptor { slot, record: self.get(slot) }
+    }
+
+    /// The record in which the payload of this one goes on.
+    #[cold]
+    fn after(&self, record: &Record) -> &Record {
+        self.get(NEXT.get(record.head().load()) as u32)
+    }
+
     pub(crate) fn has_id(&self, slot: u32, id: &str) -> bool {
         let mut payload = Payload::new(self, slot);
-        ID_BYTES.get(payload.head) == id.len() as u64 && key_words(id).all(|word| payload.next() == word)
+        let (words, last) = split_key(id);
+        ID_BYTES.get(payload.head) == id.len() as u64
+            && words.iter().all(|word| payload.next() == u64::from_le_bytes(*word))
+            && last.is_none_or(|word| payload.next() == word)
     }
 
     pub(crate) fn id(&self, slot: u32) -> Vec<u8> {
@@ -370,51 +405,51 @@ impl Records {
 pub(crate) struct Pen<'a> {
     records: &'a Records,
     record: &'a Record,
-    at: usize,
+    blank: std::slice::Iter<'a, Word>,
 }
 
 impl<'a> Pen<'a> {
     /// For a record that nobody else can find.
-    pub(crate) fn new(records: &'a Records, slot: u32) -> Self {
-        let record = records.get(slot);
+    #[inline]
+    pub(crate) fn new(records: &'a Records, record: &'a Record) -> Self {
         record.head().store(0);
-        Pen { records, record, at: 0 }
+        Pen { records, record, blank: record.payload().iter() }
     }
 
     #[inline]
     pub(crate) fn write(&mut self, word: u64) -> Result<(), Full> {
-        if self.at == PAYLOAD {
-            self.go_on()?;
+        loop {
+            if let Some(blank) = self.blank.next() {
+                blank.store(word);
+                return Ok(());
+            }
+            *self = Pen::after(self.records, self.record)?;
         }
-        self.record.payload()[self.at].store(word);
-        self.at += 1;
-        Ok(())
     }
 
     #[cold]
-    fn go_on(&mut self) -> Result<(), Full> {
-        let slot = self.records.arena.alloc()?;
-        let next = self.records.get(slot);
-        next.head().store(0);
-        self.record.head().store(NEXT.set(self.record.head().load(), u64::from(slot)));
-        self.record = next;
-        self.at = 0;
-        Ok(())
+    fn after(records: &'a Records, record: &Record) -> Result<Self, Full> {
+        let slot = records.arena.alloc()?;
+        let next = Pen::new(records, records.get(slot));
+        record.head().store(NEXT.set(record.head().load(), u64::from(slot)));
+        Ok(next)
     }
 }
 
 /// Reads a record's payload word by word, through all its continuations.
 pub(crate) struct Payload<'a> {
     records: &'a Records,
+    /// The first record's.
     head: u64,
     record: &'a Record,
-    at: usize,
+    left: std::slice::Iter<'a, Word>,
 }
 
 impl<'a> Payload<'a> {
+    #[inline]
     pub(crate) fn new(records: &'a Records, slot: u32) -> Self {
         let record = records.get(slot);
-        Payload { records, head: record.head().load(), record, at: 0 }
+        Payload { records, head: record.head().load(), record, left: record.payload().iter() }
     }
 
     #[inline]
@@ -424,21 +459,20 @@ impl<'a> Payload<'a> {
 
     #[inline]
     fn word(&mut self) -> &'a Word {
-        if self.at == PAYLOAD {
-            self.record = self.records.get(NEXT.get(self.record.head().load()) as u32);
-            self.at = 0;
+        loop {
+            if let Some(word) = self.left.next() {
+                return word;
+            }
+            self.record = self.records.after(self.record);
+            self.left = self.record.payload().iter();
         }
-        self.at += 1;
-        &self.record.payload()[self.at - 1]
     }
 
+    #[inline]
     fn skip(&mut self, words: usize) {
-        if words <= PAYLOAD {
-            self.at = words;
-        } else {
-            for _ in 0..words {
-                self.next();
-            }
+        match self.record.payload().get(words..) {
+            Some(left) => self.left = left.iter(),
+            None => (0..words).for_each(|_| _ = self.word()),
         }
     }
 }
@@ -468,25 +502,22 @@ impl ExactSizeIterator for Lines<'_> {}
 /// A record that is not published: dropped, its memory is free again, also when a panic drops it.
 pub(crate) struct Draft<'a> {
     records: &'a Records,
-    pub(crate) slot: u32,
+    pub(crate) order: Descriptor<'a>,
 }
 
-impl Draft<'_> {
-    pub(crate) fn record(&self) -> &Record {
-        self.records.get(self.slot)
-    }
-
+impl<'a> Draft<'a> {
     /// The record is in the index now and belongs to everybody.
-    pub(crate) fn publish(self) -> u32 {
-        let slot = self.slot;
+    #[inline]
+    pub(crate) fn publish(self) -> Descriptor<'a> {
+        let order = self.order;
         std::mem::forget(self);
-        slot
+        order
     }
 }
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        self.records.recycle(self.slot);
+        self.records.recycle(self.order.slot);
         self.records.give_room_back();
     }
 }
@@ -505,13 +536,13 @@ mod tests {
             let id = "i".repeat(bytes);
             let lines: Vec<_> = (1..=count).map(|row| RowLine { row, quantity: u32::MAX - row }).collect();
             let draft = records.draft(&id, ends_ms, &lines, Phase::Created, 0).unwrap();
-            assert_eq!(records.deadline(draft.slot).map(Deadline::ends_ms), ends_ms);
-            assert_eq!(records.id(draft.slot), id.as_bytes());
-            assert!(records.has_id(draft.slot, &id));
+            assert_eq!(records.deadline(draft.order.slot).map(Deadline::ends_ms), ends_ms);
+            assert_eq!(records.id(draft.order.slot), id.as_bytes());
+            assert!(records.has_id(draft.order.slot, &id));
             for other in [format!("{id}\0"), format!("{}o", &id[1..]), format!("o{}", &id[1..])] {
-                assert!(!records.has_id(draft.slot, &other), "{id} is not {other}");
+                assert!(!records.has_id(draft.order.slot, &other), "{id} is not {other}");
             }
-            let mut read = records.lines(draft.slot);
+            let mut read = records.lines(draft.order.slot);
             assert_eq!((read.len(), read.next()), (lines.len(), Some(lines[0])));
             assert_eq!(read.len(), lines.len() - 1);
             assert!(read.eq(lines.into_iter().skip(1)));

@@ -136,6 +136,7 @@ impl<T> FromIterator<T> for PerLine<T> {
 
 impl Stockade {
     /// Checks the lines of a request and resolves their SKUs. What is invalid is told before what is unknown.
+    #[inline(always)]
     pub(crate) fn resolve<S: SkuRef>(&self, lines: &[(S, u32)]) -> Result<Result<RowLines, UnknownSku>, Invalid> {
         if let Some((sku, _)) = lines.iter().find(|(_, quantity)| *quantity == 0) {
             return Err(Invalid::ZeroQuantity { sku: sku.label(self) });

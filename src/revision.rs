@@ -62,17 +62,18 @@ impl Protocol {
         self.finish(Op { slot, tag: word.tag() }, word);
         self.note_taken(slot, word);
         let changes: PerLine<Change> = parts.iter().filter_map(Part::touched).collect();
-        let seen = changes.map(|change| self.read(change.row));
+        let targets = changes.map(|change| self.aim(*change));
         if !edition.announce(ledger, word.next_edition(), before, op.tag) {
             return Ok(None);
         }
         step(Step::RevisionAnnounced);
         let verdict = match self.begin_revision(op, word) {
-            Some(busy) => self.drive(slot, busy, &changes, seen),
+            Some(busy) => self.drive(self.records.descriptor(slot), busy, targets),
             None => Verdict::Unseen,
         };
         let is_accepted = match verdict {
-            Verdict::Witnessed(short) => short.is_empty(),
+            Verdict::Accepted => true,
+            Verdict::Refused(_) => false,
             Verdict::Unseen => self.learn_verdict(op, &edition),
         };
         if is_accepted && request.is_some() {

@@ -159,6 +159,13 @@ impl OrderWord {
         PHASES.get(PHASE.get(self.0) as usize).copied().unwrap_or(Phase::Vacant)
     }
 
+    /// By a mask that the compiler computes: to ask for one of many phases costs what one does.
+    #[inline]
+    fn is_one_of<const N: usize>(self, phases: [Phase; N]) -> bool {
+        let mask = phases.iter().fold(0, |mask, phase| mask | 1_u32 << *phase as u32);
+        mask >> PHASE.get(self.0) & 1 == 1
+    }
+
     #[inline]
     pub(crate) fn tag(self) -> u32 {
         TAG.get(self.0) as u32
@@ -197,7 +204,7 @@ impl OrderWord {
     /// Whether the operation of this tag is or was a revision.
     #[inline]
     pub(crate) fn is_revision(self) -> bool {
-        self.verdict().is_some() || matches!(self.phase(), Phase::Revising | Phase::RevisingPaid)
+        self.verdict().is_some() || self.is_one_of([Phase::Revising, Phase::RevisingPaid])
     }
 
     /// The word of an edition, once it is decided.
@@ -214,7 +221,7 @@ impl OrderWord {
     /// Whether it is not an order but a request with a key.
     #[inline]
     pub(crate) fn is_request(self) -> bool {
-        matches!(self.phase(), Phase::Asked | Phase::Editing | Phase::Answered)
+        self.is_one_of([Phase::Asked, Phase::Editing, Phase::Answered])
     }
 
     /// Whether what its operation does is not what the lines say that it was made with.
@@ -249,7 +256,7 @@ impl OrderWord {
 
     /// Whether nothing follows any more, but a payment that comes late.
     pub(crate) fn has_ended(self) -> bool {
-        matches!(self.phase(), Phase::Fulfilled | Phase::Cancelled | Phase::Lapsed) && FORGOTTEN.get(self.0) == 0
+        self.is_one_of([Phase::Fulfilled, Phase::Cancelled, Phase::Lapsed]) && FORGOTTEN.get(self.0) == 0
     }
 
     pub(crate) fn ended_in(self, age: u64) -> Self {
@@ -323,29 +330,22 @@ impl OrderWord {
     /// Whether some thread is changing rows for this order right now.
     #[inline]
     pub(crate) fn is_busy(self) -> bool {
-        matches!(
-            self.phase(),
-            Phase::Reserving
-                | Phase::Retrying
-                | Phase::Reviving
-                | Phase::Releasing
-                | Phase::ReleasingPaid
-                | Phase::Revising
-                | Phase::RevisingPaid
-                | Phase::Editing
-        )
-    }
-
-    /// Whether the busy phase gives back every line.
-    #[inline]
-    pub(crate) fn gives_back(self) -> bool {
-        matches!(self.phase(), Phase::Releasing | Phase::ReleasingPaid)
+        self.is_one_of([
+            Phase::Reserving,
+            Phase::Retrying,
+            Phase::Reviving,
+            Phase::Releasing,
+            Phase::ReleasingPaid,
+            Phase::Revising,
+            Phase::RevisingPaid,
+            Phase::Editing,
+        ])
     }
 
     /// Whether the busy phase takes every line, and can therefore be refused.
     #[inline]
     pub(crate) fn takes(self) -> bool {
-        matches!(self.phase(), Phase::Reserving | Phase::Retrying | Phase::Reviving)
+        self.is_one_of([Phase::Reserving, Phase::Retrying, Phase::Reviving])
     }
 
     /// What a busy phase becomes when every row carries its intent; `short` if a row had too little, `left` what it

@@ -236,6 +236,7 @@ impl Table {
 
     /// As [`find`](Self::find); when it finds nothing, it also says where the key can be entered, unless there is no
     /// room.
+    #[inline(always)]
     pub(crate) fn seek<R>(
         &self,
         hash: u64,
@@ -328,6 +329,7 @@ impl Table {
     }
 
     /// The leaf for a hash, looking at `depth` first.
+    #[inline(always)]
     fn leaf(&self, hash: u64, depth: u32) -> Leaf<'_> {
         let mut depth = depth;
         loop {

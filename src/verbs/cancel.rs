@@ -81,16 +81,16 @@ impl Stockade {
                 Err(unknown) => unknown,
             };
             let mark = self.protocol.records.draft(id, None, &[], Phase::Cancelled, 1)?;
-            let record = mark.record();
+            let record = mark.order.record;
             let marked = record.state().because(CancelReason::Voided);
             // As old as it is in the index, however long that takes: until then it cannot be forgotten.
             let forgets = self.protocol.retention.forgets();
             record.set_state(marked.guarded(forgets));
             step(Step::Drafted);
-            if self.enter(id, unknown, mark.slot)? {
-                let slot = mark.publish();
+            if self.enter(id, unknown, mark.order.slot)? {
+                mark.publish();
                 if forgets {
-                    self.protocol.advance(slot, marked.guarded(true), marked);
+                    self.protocol.advance(record, marked.guarded(true), marked);
                 }
                 self.protocol.tally.add(Event::Marked);
                 return Ok(Cancelled::Unknown);
@@ -124,7 +124,7 @@ impl Stockade {
                 // A tag of its own: intents of refused attempts must not be taken for the cancel's.
                 let cancelled = word.begin(Phase::Created).transition(Phase::Cancelled).because(reason);
                 step(Step::TransitionComputed);
-                let done = self.protocol.advance(slot, word, cancelled);
+                let done = self.protocol.advance(self.protocol.records.get(slot), word, cancelled);
                 let released = Cancelled::Released { from: State::Created, lines: Vec::new() };
                 if done { Ok(released) } else { Err(Open::Moved) }
             }

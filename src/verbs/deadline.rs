@@ -183,12 +183,12 @@ impl Stockade {
     /// One attempt to take an expired order's units again; the version it then has. `None`: something moved, try again.
     fn revive(&self, found: Found) -> Result<Option<u64>, PayAgainError> {
         let Found { slot, word } = found;
-        let order = self.protocol.records.get(slot);
+        let order = self.protocol.records.descriptor(slot);
         let lines = self.protocol.open_lines(slot, word);
         let seen = match self.protocol.look_closely(&lines) {
             Ok(seen) => seen,
             // Still expired, so it held nothing at the instant of the shortage either.
-            Err(refusal) => return if order.state() == word { Err(refusal.into()) } else { Ok(None) },
+            Err(refusal) => return if order.record.state() == word { Err(refusal.into()) } else { Ok(None) },
         };
         if word.tag() >= LAST_RESERVE_TAG {
             return Err(PayAgainError::Exhausted);
@@ -197,11 +197,11 @@ impl Stockade {
         self.protocol.finish(found.op(), word);
         let busy = word.begin(Phase::Reviving);
         step(Step::TransitionComputed);
-        if !order.advance(word, busy) {
+        if !order.record.advance(word, busy) {
             return Ok(None);
         }
         step(Step::RetryBegun);
-        let revived = self.attempt(slot, busy, &lines, seen)?;
+        let revived = self.attempt(order, busy, seen)?;
         Ok(revived.map(|_| word.version() + 1))
     }
 }

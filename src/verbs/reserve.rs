@@ -4,10 +4,10 @@ use crate::arena::Full;
 use crate::engine::{Found, Unknown};
 use crate::hooks::{Step, step};
 use crate::layout::{LAST_RESERVE_TAG, NEVER};
-use crate::protocol::Verdict;
-use crate::record::Deadline;
-use crate::request::{PerLine, RowLines, check_key};
-use crate::row::{Op, RowWord};
+use crate::protocol::{Targets, Verdict};
+use crate::record::{Deadline, Descriptor};
+use crate::request::{RowLines, check_key};
+use crate::row::Op;
 use crate::state::{OrderWord, Phase};
 use crate::{CreateError, Created, Invalid, Reservation, ReserveError, Reserved, SkuRef, State, Stockade};
 
@@ -59,7 +59,7 @@ impl Stockade {
                 (Err(unknown), Ok(lines)) => {
                     let draft = self.protocol.records.draft(id, Some(NEVER), &lines, Phase::Created, 0)?;
                     step(Step::Drafted);
-                    if self.enter(id, unknown, draft.slot)? {
+                    if self.enter(id, unknown, draft.order.slot)? {
                         draft.publish();
                         return Ok(Created::New);
                     }
@@ -185,30 +185,22 @@ impl Stockade {
                 // The rows come while the index is waited for.
                 lines.iter().for_each(|line| self.protocol.rows.get(line.row).warm());
             }
-            match (self.find_settled(id, hash, &moment), resolved) {
-                (Ok(found), _) if found.word.shown() == Some(State::Cancelled) => {
+            let taken = match self.find_settled(id, hash, &moment) {
+                Err(unknown) => self.reserve_unknown(id, unknown, &resolved?, ends())?,
+                Ok(found) if found.word.shown() == Some(State::Cancelled) => {
                     return Err(ReserveError::Closed { state: State::Cancelled });
                 }
-                (Ok(_), Err(_)) if self.resolve(lines)?.is_err() => return Err(ReserveError::LinesDiffer),
-                // The SKU has come meanwhile.
-                (Ok(_), Err(_)) => {}
-                (Err(_), Err(no_sku)) => return Err(no_sku.into()),
-                (Ok(found), Ok(lines)) => {
-                    if !self.same_lines(found, &lines) {
-                        return Err(ReserveError::LinesDiffer);
-                    }
-                    if found.word.phase() != Phase::Created {
-                        return Ok((Reserved::Replayed(reservation(found.slot)), found.op()));
-                    }
-                    if let Some(op) = self.reserve_created(found, &lines, ends())? {
-                        return Ok((Reserved::New(reservation(op.slot)), op));
-                    }
-                }
-                (Err(unknown), Ok(lines)) => {
-                    if let Some(op) = self.reserve_unknown(id, unknown, &lines, ends())? {
-                        return Ok((Reserved::New(reservation(op.slot)), op));
-                    }
-                }
+                Ok(found) => match resolved {
+                    Err(_) if self.resolve(lines)?.is_err() => return Err(ReserveError::LinesDiffer),
+                    // The SKU has come meanwhile.
+                    Err(_) => None,
+                    Ok(lines) if !self.same_lines(found, &lines) => return Err(ReserveError::LinesDiffer),
+                    Ok(lines) if found.word.phase() == Phase::Created => self.reserve_created(found, &lines, ends())?,
+                    Ok(_) => return Ok((Reserved::Replayed(reservation(found.slot)), found.op())),
+                },
+            };
+            if let Some(op) = taken {
+                return Ok((Reserved::New(reservation(op.slot)), op));
             }
         }
     }
@@ -228,19 +220,19 @@ impl Stockade {
         };
         let records = &self.protocol.records;
         let draft = records.draft(id, ends_ms, lines, Phase::Reserving, 0)?;
-        let busy = draft.record().state();
+        let busy = draft.order.record.state();
         step(Step::Drafted);
-        if !self.enter(id, unknown, draft.slot)? {
+        if !self.enter(id, unknown, draft.order.slot)? {
             return Ok(None);
         }
-        let slot = draft.publish();
+        let order = draft.publish();
         step(Step::Published);
-        let verdict = self.attempt(slot, busy, lines, seen);
+        let verdict = self.attempt(order, busy, seen);
         if !matches!(verdict, Ok(Some(_))) {
             // Only now may the record be recycled: had others been free to do so, this thread could not know its
             // verdict.
             let refused = busy.to(Phase::Refused);
-            records.kill(slot, refused, refused.to(Phase::Dead));
+            records.kill(order.slot, refused, refused.to(Phase::Dead));
             step(Step::MarkedDead);
         }
         verdict
@@ -253,12 +245,12 @@ impl Stockade {
         lines: &RowLines,
         ends_ms: Option<u64>,
     ) -> Result<Option<Op>, ReserveError> {
-        let order = self.protocol.records.get(found.slot);
+        let order = self.protocol.records.descriptor(found.slot);
         let seen = match self.protocol.look_closely(lines) {
             Ok(seen) => seen,
             Err(refusal) => {
                 // Still CREATED, so it held nothing at the instant of the shortage either.
-                let still = order.state().shown() == Some(State::Created);
+                let still = order.record.state().shown() == Some(State::Created);
                 return if still { Err(refusal) } else { Ok(None) };
             }
         };
@@ -270,16 +262,16 @@ impl Stockade {
         step(Step::AttemptAnnounced);
         match is_mine {
             Announced::Mine => {
-                let has_begun = order.advance(found.word, busy) || order.state() == busy;
+                let has_begun = order.record.advance(found.word, busy) || order.record.state() == busy;
                 step(Step::RetryBegun);
                 if has_begun {
-                    return self.attempt(found.slot, busy, lines, seen);
+                    return self.attempt(order, busy, seen);
                 }
                 // Somebody else has begun and ended it, or has cancelled the order under the same tag.
-                Ok(self.outcome(found.slot, busy))
+                Ok(self.outcome(order.slot, busy))
             }
             Announced::Others => {
-                order.advance(found.word, busy);
+                order.record.advance(found.word, busy);
                 self.protocol.help(Op { slot: found.slot, tag: busy.tag() });
                 Ok(None)
             }
@@ -303,19 +295,19 @@ impl Stockade {
 
     /// Runs an attempt that has begun. Who did not decide it cannot say what was short, and has to try again (`None`);
     /// so has who was refused what dead holds may cover.
+    #[inline(always)]
     pub(super) fn attempt(
         &self,
-        slot: u32,
+        order: Descriptor<'_>,
         busy: OrderWord,
-        lines: &RowLines,
-        seen: PerLine<RowWord>,
+        seen: Targets<'_>,
     ) -> Result<Option<Op>, ReserveError> {
-        let op = Op { slot, tag: busy.tag() };
-        match self.protocol.drive(slot, busy, lines, seen) {
-            Verdict::Witnessed(short) if short.is_empty() => Ok(Some(op)),
-            Verdict::Witnessed(_) if self.protocol.timers.any() => Ok(None),
-            Verdict::Witnessed(short) => Err(ReserveError::Insufficient { short: self.protocol.shortages(short) }),
-            Verdict::Unseen => Ok(self.outcome(slot, busy)),
+        let op = Op { slot: order.slot, tag: busy.tag() };
+        match self.protocol.drive(order, busy, seen) {
+            Verdict::Accepted => Ok(Some(op)),
+            Verdict::Refused(_) if self.protocol.timers.any() => Ok(None),
+            Verdict::Refused(short) => Err(ReserveError::Insufficient { short: self.protocol.shortages(short) }),
+            Verdict::Unseen => Ok(self.outcome(order.slot, busy)),
         }
     }
 

@@ -87,7 +87,7 @@ impl Stockade {
     pub(super) fn step_on(&self, found: Found, to: Phase) -> Option<u64> {
         let next = found.word.transition(to);
         step(Step::TransitionComputed);
-        let moved = self.protocol.advance(found.slot, found.word, next);
+        let moved = self.protocol.advance(self.protocol.records.get(found.slot), found.word, next);
         if moved && to == Phase::Paid {
             let rows = self.protocol.open_lines(found.slot, found.word);
             self.protocol.forget_hold(found.slot, rows.iter().map(|line| line.row), false);
