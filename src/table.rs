@@ -85,7 +85,7 @@ const _: () = assert!(size_of::<Segment>() == 2048 + 16);
 
 impl Slot for Segment {
     type Chunk = [Segment; 1 << Self::CHUNK_BITS];
-    const CHUNK_BITS: u32 = 2;
+    const CHUNK_BITS: u32 = 4;
     const NUMBER_BITS: u32 = SEGMENT_BITS;
 
     #[cfg(not(stockade_loom))]

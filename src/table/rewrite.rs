@@ -2,8 +2,8 @@
 
 use super::{
     ABSENT, CELL_SLOT, CELLS, CLEAN, DIVIDE, EMPTY, ENTRY, Entries, FINGERPRINT, FINGERPRINT_BITS, GENERATION, KIND,
-    LEAF, Leaf, MAX_DEPTH, NODE_GENERATION, NODE_SEGMENT, SEALED, SPLIT, Table, UNDECIDED, VERDICT, empty, path,
-    probes, sibling,
+    LEAF, Leaf, MAX_DEPTH, NODE_GENERATION, NODE_SEGMENT, SEALED, SPLIT, Table, UNDECIDED, VERDICT, empty, fingerprint,
+    path, sibling,
 };
 use crate::arena::Full;
 use crate::hooks::{Step, step};
@@ -71,7 +71,10 @@ impl Table {
         let mut left_behind = Vec::new();
         for of in [hash, sibling(hash, depth)] {
             let node = self.make_node(depth, path(of, depth))?;
-            let here = |cell: &&u64| path(FINGERPRINT.get(**cell) << (64 - FINGERPRINT_BITS), depth) == path(of, depth);
+            // All entries of a leaf have the bits above this one in common.
+            let bit = FINGERPRINT.set(0, 1 << (FINGERPRINT_BITS - depth));
+            let here_bit = FINGERPRINT.set(0, fingerprint(of)) & bit;
+            let here = |cell: &&u64| **cell & bit == here_bit;
             if self.is_absent(depth, of) && self.publish(node, ABSENT, live.iter().filter(here))? {
                 left_behind.extend(dead.iter().filter(here));
             }
@@ -96,14 +99,19 @@ impl Table {
     ) -> Result<bool, Full> {
         let slot = self.segments.alloc()?;
         let segment = self.segments.get(slot);
+        // The page is written before it is read; see `Records::draft`.
+        segment.link.store(0);
         let generation = GENERATION.get(segment.head.load());
-        for cell in live {
-            let place = probes(FINGERPRINT.get(*cell)).find(|at| KIND.get(segment.cells[*at].load()) == EMPTY);
+        let mut cells = [empty(generation); CELLS];
+        live.for_each(|entry| {
+            let mut at = FINGERPRINT.get(*entry) as usize % CELLS;
             // There are no more entries than cells.
-            if let Some(at) = place {
-                segment.cells[at].store(*cell);
+            while KIND.get(cells[at]) == ENTRY {
+                at = (at + 1) % CELLS;
             }
-        }
+            cells[at] = *entry;
+        });
+        segment.cells.iter().zip(cells).for_each(|(cell, word)| cell.store(word));
         step(Step::SegmentCopied);
         let leaf = NODE_GENERATION.set(NODE_SEGMENT.set(LEAF, u64::from(slot)), generation);
         let published = node.compare_exchange(seen, leaf).is_ok();
