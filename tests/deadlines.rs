@@ -123,6 +123,19 @@ fn nobody_is_refused_by_a_reading_of_the_clock_before_the_row() {
     }
 }
 
+/// Somebody has read the row, and is about to read the clock. The dead hold that he has seen is let go of meanwhile,
+/// and one of its units taken.
+#[test]
+fn a_dead_hold_does_not_show_that_another_has_let_go_of() {
+    let clock = Arc::new(Interrupted::default());
+    let shop = shop_by(Arc::clone(&clock), 2);
+    assert!(clock.shop.set(Arc::clone(&shop)).is_ok());
+    assert!(shop.reserve_for("held", &[("A", 2)], 5).is_ok());
+    clock.clock.set_ms(5);
+    *clock.after.lock().unwrap() = 1;
+    assert_eq!(shop.stock("A").unwrap().available, 1);
+}
+
 /// A buyer has found the row short. Before he looks for dead holds, somebody else lets go of the only one.
 #[test]
 fn nobody_is_refused_for_a_dead_hold_that_another_has_let_go_of() {
@@ -130,6 +143,19 @@ fn nobody_is_refused_for_a_dead_hold_that_another_has_let_go_of() {
     let buyer = Stopped::at(Step::ShortRowSeen, &shop, |shop| gets_a(shop, "buyer"));
     assert_eq!(shop.expire_due(9), ["held"]);
     assert!(buyer.wakes());
+}
+
+/// The payment read the clock in time. The sweeper has marked the deadline, and comes too late to release the order.
+#[test]
+fn who_has_paid_in_the_same_moment_is_not_told_to_have_expired() {
+    let (shop, clock) = shop(1);
+    held_until_5(&shop);
+    let payment = Stopped::at(Step::TransitionComputed, &shop, |shop| shop.pay("held").is_ok());
+    clock.set_ms(5);
+    let sweeper = Stopped::at(Step::DeadlineMarked, &shop, |shop| shop.expire_due(9));
+    assert!(payment.wakes());
+    assert_eq!(sweeper.wakes(), [""; 0]);
+    assert_eq!((shop.order("held").unwrap().state, shop.stats().expired), (State::Paid, 0));
 }
 
 /// The cancel took the very tag that the attempt was to have: what is installed under it gives back what never was

@@ -227,6 +227,14 @@ fn lines_in_another_order_or_in_pieces_are_the_same_request() {
     assert!(matches!(under(&shop, "restock").restock(a, 1), Ok(Once::Replayed(_))));
 }
 
+/// It is decided when its thread lets go of it, and there is nothing to be finished.
+#[test]
+fn who_carries_out_a_request_undisturbed_helps_nobody() {
+    let shop = shop();
+    let _ = under(&shop, "more").restock("A", 1).unwrap();
+    assert_eq!(shop.stats().helped, 0);
+}
+
 #[test]
 fn keys_orders_and_skus_of_one_name_are_three_things() {
     let shop = shop();

@@ -231,6 +231,24 @@ fn who_is_late_to_end_an_order_has_ended_none() {
     is_sound(&shop);
 }
 
+/// Whoever paid late loses his race for the stock: the order has ended as it had before, and not once more.
+#[test]
+fn a_late_payment_that_loses_its_race_has_ended_none() {
+    let clock = Arc::new(ManualClock::default());
+    let shop = shop_by(Arc::clone(&clock), Keep::Newest(16));
+    let _ = shop.reserve_for("late", &[("A", 100)], 1).unwrap();
+    clock.advance_ms(1);
+    assert_eq!(shop.expire_due(9), ["late"]);
+    for n in 1..=20 {
+        let payment = Stopped::at(Step::TransitionComputed, &shop, |shop| shop.pay_or_reserve_again("late"));
+        shop.write_off("A", 1).unwrap();
+        assert!(payment.wakes().is_err());
+        shop.restock("A", 1).unwrap();
+        assert_eq!(shop.forget_finished(usize::MAX), 0, "after {n} payments");
+    }
+    is_sound(&shop);
+}
+
 /// The thread is stopped for longer than the mark is to be kept, before anybody can find it.
 #[test]
 fn a_mark_is_as_old_as_it_is_there() {

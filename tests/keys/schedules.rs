@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use stockade_hooked::hooks::{Step, with_hook};
 use stockade_hooked::{
-    CancelLinesError, Clock, Keep, KeyedError, MAX_UNITS, ManualClock, Once, RequestKey, RestockError, Revised, Stock,
-    Stockade,
+    AmendError, CancelLinesError, Clock, Keep, KeyedError, MAX_UNITS, ManualClock, Once, RequestKey, RestockError,
+    Revised, Stock, Stockade,
 };
 
 use crate::stopped::Stopped;
@@ -173,6 +173,31 @@ fn who_is_late_to_note_an_answer_replaces_none() {
     }
 }
 
+/// The same of a request about an order: who cancels that is about to answer it. It is answered and forgotten, and in
+/// its record comes one that was refused, which nobody has carried out.
+#[test]
+fn who_is_late_to_answer_a_request_answers_no_other() {
+    const KEPT: u64 = 500;
+    for pass in 1..=4 {
+        let shop = shop(KEPT);
+        let first = Stopped::at(Step::Decided, &shop, |shop| cancel(shop, 1));
+        let late = Stopped::at_pass(pass, Step::EditionFound, &shop, |shop| shop.cancel("order").is_ok());
+        assert!(first.wakes().is_ok());
+        let loss = |n: u64| shop.keyed(RequestKey { id: "loss", issued: 10 + n }).write_off("B", 99);
+        for n in 0..4 * KEPT {
+            assert!(matches!(loss(n), Err(KeyedError::Refused(_))));
+        }
+        assert!(late.wakes());
+        let _ = shop.restock("B", 99 * KEPT).unwrap();
+        for n in 3 * KEPT..4 * KEPT {
+            let told = loss(n);
+            assert!(matches!(told, Ok(Once::New(_))), "{told:?}");
+        }
+        assert_eq!(stock(&shop, "B"), 10);
+        is_sound(&shop);
+    }
+}
+
 /// The thread panicked when its request was decided and the row not finished. Then the key is forgotten, and its record
 /// used again: what the row carries of it would mean nothing any more.
 #[test]
@@ -259,6 +284,30 @@ fn a_change_in_part_is_made_once_wherever_its_thread_is_stopped() {
         assert_eq!((stock(&shop, "A"), stock(&shop, "B")), (9, 6), "{at:?}");
         is_sound(&shop);
     }
+}
+
+/// The row had enough when the thread looked, and not when it took: others have been faster, or the order is cancelled.
+#[test]
+fn a_change_in_part_that_loses_its_race_is_not_answered() {
+    let more = |shop: &Stockade| shop.keyed(RequestKey { id: "more", issued: 1 }).amend("order", &[("A", 9), ("B", 5)]);
+    let shop = shop(9);
+    let first = Stopped::at(Step::RevisionBegun, &shop, more);
+    shop.write_off("A", 2).unwrap();
+    for told in [first.wakes(), more(&shop)] {
+        assert!(matches!(told, Err(KeyedError::Refused(AmendError::Insufficient { .. }))), "{told:?}");
+    }
+    shop.restock("A", 1).unwrap();
+    assert!(matches!(more(&shop), Ok(Once::New(left)) if left.open == 14));
+    is_sound(&shop);
+
+    let shop = stocked(Stockade::new());
+    let first = Stopped::at(Step::RevisionAnnounced, &shop, more);
+    assert!(shop.cancel("order").is_ok());
+    for told in [first.wakes(), more(&shop)] {
+        assert!(matches!(told, Err(KeyedError::Refused(AmendError::InvalidState { .. }))), "{told:?}");
+    }
+    assert_eq!((stock(&shop, "A"), stock(&shop, "B")), (10, 10));
+    is_sound(&shop);
 }
 
 /// The thread panicked when the order was closed by its request; the order is forgotten before anybody repeats that.
