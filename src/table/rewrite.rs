@@ -1,9 +1,9 @@
 //! What happens to a segment that is crowded: it is sealed, and one or two with room take its place.
 
 use super::{
-    ABSENT, CELL_SLOT, CELLS, CLEAN, DIVIDE, EMPTY, ENTRY, Entries, FINGERPRINT, FINGERPRINT_BITS, GENERATION, KIND,
-    LEAF, Leaf, MAX_DEPTH, NODE_GENERATION, NODE_SEGMENT, SEALED, SPLIT, Table, UNDECIDED, VERDICT, empty, fingerprint,
-    path, sibling,
+    ABSENT, CELL_SLOT, CELLS, CLEAN, DIVIDE, ENTRY, Entries, FINGERPRINT, FINGERPRINT_BITS, GENERATION, KIND, LEAF,
+    Leaf, MAX_DEPTH, NODE_GENERATION, NODE_SEGMENT, SEALED, SPLIT, Table, UNDECIDED, VERDICT, empty, fingerprint, path,
+    sibling,
 };
 use crate::arena::Full;
 use crate::hooks::{Step, step};
