@@ -44,6 +44,7 @@ impl SkuRef for String {
 }
 
 impl SkuRef for Sku {
+    #[inline]
     fn row(&self, engine: &Stockade) -> Result<u32, UnknownSku> {
         engine.row_of(*self)
     }

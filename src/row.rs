@@ -144,7 +144,7 @@ impl Row {
     /// Asks for the row before it is needed.
     #[inline]
     pub(crate) fn warm(&self) {
-        self.word.warm();
+        self.link.warm();
     }
 
     /// Changes the whole word, if it is still `from`.

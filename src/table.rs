@@ -353,11 +353,13 @@ impl Table {
         (KIND.get(seen) == LEAF).then(|| self.leaf_of(depth, node, seen))
     }
 
+    #[inline]
     fn leaf_of<'a>(&'a self, depth: u32, node: &'a Word, seen: u64) -> Leaf<'a> {
         let segment = self.segments.get(NODE_SEGMENT.get(seen) as u32);
         Leaf { depth, node, seen, segment, generation: NODE_GENERATION.get(seen) }
     }
 
+    #[inline]
     fn node(&self, depth: u32, hash: u64) -> Option<&Word> {
         match depth.checked_sub(1) {
             None => Some(&self.root),
@@ -369,6 +371,7 @@ impl Table {
         }
     }
 
+    #[inline]
     fn is_absent(&self, depth: u32, hash: u64) -> bool {
         self.node(depth, hash).is_none_or(|node| KIND.get(node.load()) == ABSENT)
     }
