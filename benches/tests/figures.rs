@@ -16,7 +16,7 @@ const ROWS: [(&str, usize, usize); 15] = [
     ("longest", 1, 1),
     ("latency", 5, 1),
     ("memory", 3, 3),
-    ("scale", 1, 1),
+    ("scale", 2, 2),
     ("hot-row", 1, 1),
     ("transfer", 3, 0),
     ("lines", 2, 2),

@@ -262,16 +262,20 @@ fn memory(sizes: Sizes) -> Vec<Figure> {
 }
 
 fn scale(sizes: Sizes) -> Vec<Figure> {
-    let job = Job::fresh(Peer::Stockade, sizes.sixteen, 1).growing();
-    let formula = Formula::Quotient(vec![(job.clone(), What::NsLate)], vec![(job.clone(), What::NsEarly)]);
-    let title = "cost of one reserve at 16 M orders against at 1 M, 1 thread";
-    let mut figure = Figure::new("scale", title, Goal::AtMost(1.3), formula);
-    figure.beside_unit = NS;
-    figure.beside = vec![
-        ("at 1 M".into(), Formula::One((job.clone(), What::NsEarly))),
-        ("at 16 M".into(), Formula::One((job, What::NsLate))),
-    ];
-    vec![figure]
+    let figure = |how: &str, one: Reading, sixteen: Reading| {
+        let formula = Formula::Quotient(vec![sixteen.clone()], vec![one.clone()]);
+        let title = format!("cost of one reserve at 16 M orders against at 1 M, {how}, 1 thread");
+        let mut figure = Figure::new("scale", title, Goal::AtMost(1.3), formula);
+        figure.beside_unit = NS;
+        figure.beside = vec![("at 1 M".into(), Formula::One(one)), ("at 16 M".into(), Formula::One(sixteen))];
+        figure
+    };
+    let given = |orders| ns(Job::fresh(Peer::Stockade, orders, 1));
+    let growing = Job::fresh(Peer::Stockade, sizes.sixteen, 1).growing();
+    vec![
+        figure("growing", (growing.clone(), What::NsEarly), (growing, What::NsLate)),
+        figure("capacity given", given(sizes.one), given(sizes.sixteen)),
+    ]
 }
 
 fn hot_row(sizes: Sizes) -> Vec<Figure> {
