@@ -141,12 +141,6 @@ impl Row {
         RowWord(self.word.load())
     }
 
-    /// Asks for the row before it is needed.
-    #[inline]
-    pub(crate) fn warm(&self) {
-        self.link.warm();
-    }
-
     /// Changes the whole word, if it is still `from`.
     #[inline]
     pub(crate) fn exchange(&self, from: RowWord, to: RowWord) -> bool {

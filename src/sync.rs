@@ -141,12 +141,6 @@ mod real {
             self.0.load(LOAD)
         }
 
-        /// A load that nothing waits for: what is asked for early is near when it is needed.
-        #[inline]
-        pub(crate) fn warm(&self) {
-            std::hint::black_box(self.load());
-        }
-
         /// Loads what is of another class than its place says.
         #[inline]
         pub(crate) fn load_as(&self, _: Class) -> u64 {

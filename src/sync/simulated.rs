@@ -52,9 +52,6 @@ impl Word {
     pub(crate) fn is_lock_free() -> bool {
         true
     }
-
-    /// Nothing is near or far here.
-    pub(crate) fn warm(&self) {}
 }
 
 #[derive(Debug, Default)]

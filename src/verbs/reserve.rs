@@ -181,10 +181,6 @@ impl Stockade {
         let ends = || ttl_ms.map(|ttl_ms| self.protocol.timers.end_of(moment.ms(), moment.ms(), ttl_ms));
         loop {
             let resolved = self.resolve(lines)?;
-            if let Ok(lines) = &resolved {
-                // The rows come while the index is waited for.
-                lines.iter().for_each(|line| self.protocol.rows.get(line.row).warm());
-            }
             let taken = match self.find_settled(id, hash, &moment) {
                 Err(unknown) => self.reserve_unknown(id, unknown, &resolved?, ends())?,
                 Ok(found) if found.word.shown() == Some(State::Cancelled) => {
