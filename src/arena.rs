@@ -125,7 +125,7 @@ impl<T: Slot> Arena<T> {
             }
         }
     }
-    #[inline(always)]
+    #[inline]
     fn pop(&self) -> Option<u32> {
         let mut head = self.free.load();
         loop {
@@ -142,7 +142,7 @@ impl<T: Slot> Arena<T> {
             }
         }
     }
-    #[inline(always)]
+    #[inline]
     fn next_of_run(&self) -> Result<u32, Full> {
         let run = &self.runs[shard()];
         loop {

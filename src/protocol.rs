@@ -83,6 +83,8 @@ impl Protocol {
     /// the operation began, `targets` the rows as they were before that. Lock-free.
     ///
     /// With nothing in the way, it costs one exchange of the order's state, and two of the row for each line.
+    // What a reserve goes through is one function: passed in registers and not in memory, it is a seventh fewer
+    // instructions. The same for the others that say `always`.
     #[inline(always)]
     pub(crate) fn drive<C: Copy + Into<Change>>(
         &self,
