@@ -158,7 +158,8 @@ impl<'a> Report<'a> {
     pub fn print(&self) {
         println!("{}\n", self.machine.text());
         let runs = self.runs;
-        println!("Medians of {runs} runs, lowest and highest beside them; ratios of measurements of the same run.");
+        println!("Medians of {runs} runs, lowest and highest beside them, where nothing else is said.");
+        println!("Ratios are of measurements of the same run, and so not always those of the medians beside them.");
         println!("Times of single calls are those of callers that never rest: service, not waiting in a queue.");
         if self.quick {
             println!("QUICK: small sizes, one run. These figures mean nothing.");

@@ -162,7 +162,7 @@ impl<'a> Report<'a> {
         rows.extend(self.parts.iter().flat_map(Row::of_parts));
         rows.extend([
             Row::always("units", "initial", units.initial, ""),
-            Row::always("units", "+ returned", units.returned, ""),
+            Row::always("units", "+ returned", units.returned, "goods sent back later"),
             Row::always("units", "- sold", units.sold, "promised and not given back"),
             Row::always("units", "= available", units.available, "as the engine says at the end"),
             Row::always("SKUs", "all", self.skus as u64, ""),
