@@ -20,7 +20,7 @@ impl Stockade {
     ///
     /// # Errors
     ///
-    /// The first that applies: [`Invalid`](CreateError::Invalid); for a known id [`Closed`](CreateError::Closed) or
+    /// The first that applies: [`Invalid`](CreateError::Invalid); for a known id [`Closed`](CreateError::Closed), then
     /// [`LinesDiffer`](CreateError::LinesDiffer); [`UnknownSku`](CreateError::UnknownSku); [`Full`](CreateError::Full).
     ///
     /// ```
@@ -80,7 +80,7 @@ impl Stockade {
     ///
     /// # Errors
     ///
-    /// The first that applies: [`Invalid`](ReserveError::Invalid); for a known id [`Closed`](ReserveError::Closed) or
+    /// The first that applies: [`Invalid`](ReserveError::Invalid); for a known id [`Closed`](ReserveError::Closed), then
     /// [`LinesDiffer`](ReserveError::LinesDiffer); [`UnknownSku`](ReserveError::UnknownSku);
     /// [`Insufficient`](ReserveError::Insufficient) with every short line;
     /// [`Exhausted`](ReserveError::Exhausted); [`Full`](ReserveError::Full).
