@@ -33,8 +33,8 @@ use crate::timers::ALL;
 pub enum Keep {
     /// For so many milliseconds of the engine's [`Clock`](crate::Clock) after they ended.
     ForMs(u64),
-    /// Until so many others have ended after them: many more than can end while one thread is stopped for a moment, which
-    /// would find its own order forgotten.
+    /// Until so many others have ended after them: many more than can end while one thread is stopped for a moment,
+    /// which would find its own order forgotten.
     Newest(u64),
 }
 

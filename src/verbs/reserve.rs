@@ -20,8 +20,8 @@ impl Stockade {
     ///
     /// # Errors
     ///
-    /// The first that applies: [`Invalid`](CreateError::Invalid); for a known id [`Closed`](CreateError::Closed), then
-    /// [`LinesDiffer`](CreateError::LinesDiffer); [`UnknownSku`](CreateError::UnknownSku); [`Full`](CreateError::Full).
+    /// The first that applies: [`Invalid`](CreateError::Invalid); for a known id [`Closed`](CreateError::Closed),
+    /// then [`LinesDiffer`](CreateError::LinesDiffer); [`UnknownSku`](CreateError::UnknownSku); [`Full`](CreateError::Full).
     ///
     /// ```
     /// # use stockade::{Created, State, Stockade};
@@ -80,8 +80,8 @@ impl Stockade {
     ///
     /// # Errors
     ///
-    /// The first that applies: [`Invalid`](ReserveError::Invalid); for a known id [`Closed`](ReserveError::Closed), then
-    /// [`LinesDiffer`](ReserveError::LinesDiffer); [`UnknownSku`](ReserveError::UnknownSku);
+    /// The first that applies: [`Invalid`](ReserveError::Invalid); for a known id [`Closed`](ReserveError::Closed),
+    /// then [`LinesDiffer`](ReserveError::LinesDiffer); [`UnknownSku`](ReserveError::UnknownSku);
     /// [`Insufficient`](ReserveError::Insufficient) with every short line;
     /// [`Exhausted`](ReserveError::Exhausted); [`Full`](ReserveError::Full).
     ///
