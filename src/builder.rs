@@ -84,8 +84,8 @@ impl Builder {
         self
     }
 
-    /// How many request keys are remembered, the youngest ones; 65,536 unless this says otherwise, and at least one. Each takes some 300
-    /// bytes. [`keyed`](Stockade::keyed) says what becomes of older ones.
+    /// How many request keys are remembered, the youngest ones; 65,536 unless this says otherwise, and at least one.
+    /// Each takes some 300 bytes. [`keyed`](Stockade::keyed) says what becomes of older ones.
     pub fn keep_keys(mut self, keys: u64) -> Self {
         self.keep_keys = Some(keys);
         self

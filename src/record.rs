@@ -293,8 +293,8 @@ impl Records {
         let slot = self.arena.alloc().inspect_err(|_| self.give_room_back())?;
         let draft = Draft { records: self, order: self.descriptor(slot) };
         let first = draft.order.record;
-        // Before anything is read: a page that is read first is given as one of zeros that all share, and given again when
-        // it is written, for which the system interrupts all other cores.
+        // Before anything is read: a page that is read first is given as one of zeros that all share, and given again
+        // when it is written, for which the system interrupts all other cores.
         let mut pen = Pen::new(self, first);
         let tag = first.state().tag();
         let deadline = ends_ms.map(|ends_ms| Deadline::new(ends_ms, tag).0);

@@ -21,7 +21,8 @@ impl Stockade {
     /// # Errors
     ///
     /// The first that applies: [`Invalid`](CreateError::Invalid); for a known id [`Closed`](CreateError::Closed),
-    /// then [`LinesDiffer`](CreateError::LinesDiffer); [`UnknownSku`](CreateError::UnknownSku); [`Full`](CreateError::Full).
+    /// then [`LinesDiffer`](CreateError::LinesDiffer); [`UnknownSku`](CreateError::UnknownSku);
+    /// [`Full`](CreateError::Full).
     ///
     /// ```
     /// # use stockade::{Created, State, Stockade};
