@@ -125,6 +125,7 @@ impl<T: Slot> Arena<T> {
             }
         }
     }
+
     #[inline]
     fn pop(&self) -> Option<u32> {
         let mut head = self.free.load();
@@ -142,6 +143,7 @@ impl<T: Slot> Arena<T> {
             }
         }
     }
+
     #[inline]
     fn next_of_run(&self) -> Result<u32, Full> {
         let run = &self.runs[shard()];

@@ -96,15 +96,13 @@ impl Protocol {
         let mut short = Vec::new();
         for target in targets.iter_mut() {
             let change: Change = target.change.into();
-            target.word = match self.install(target.row, target.word, op) {
-                Some(frozen) => frozen,
-                None => match self.freeze_own(op, change.row) {
-                    Ok(frozen) => frozen,
-                    Err(word) => {
-                        self.finish(op, word);
-                        return Verdict::Unseen;
-                    }
-                },
+            let installed = self.install(target.row, target.word, op);
+            target.word = match installed.map_or_else(|| self.freeze_own(op, change.row), Ok) {
+                Ok(frozen) => frozen,
+                Err(decided) => {
+                    self.finish(op, decided);
+                    return Verdict::Unseen;
+                }
             };
             if change.is_refused(busy, target.word) {
                 short.push((change.line(), target.word.available()));
@@ -264,12 +262,13 @@ impl Protocol {
     /// The same for one row; the row as it then was.
     #[inline(always)]
     fn finish_row<C: Copy + Into<Change>>(&self, op: Op, change: C, of_all: Effect) -> Target<'_, C> {
-        let Change { row, units, .. } = change.into();
-        let row = self.rows.get(row);
-        let word = row.load();
-        let is_frozen = word.intent() == Some(op);
-        let effect = change.into().effect(of_all);
-        Target { change, row, word: if is_frozen { self.replace(row, word, effect, units) } else { word } }
+        let whole: Change = change.into();
+        let row = self.rows.get(whole.row);
+        let mut word = row.load();
+        if word.intent() == Some(op) {
+            word = self.replace(row, word, whole.effect(of_all), whole.units);
+        }
+        Target { change, row, word }
     }
 
     /// Replaces the intent `of` in a row by its effect, unless it is undecided: then false. Also true if the row

@@ -1,9 +1,9 @@
 //! What happens to a segment that is crowded: it is sealed, and one or two with room take its place.
 
 use super::{
-    ABSENT, CELL_SLOT, CELLS, CLEAN, DIVIDE, ENTRY, Entries, FINGERPRINT, FINGERPRINT_BITS, GENERATION, KIND, LEAF,
-    Leaf, MAX_DEPTH, NODE_GENERATION, NODE_SEGMENT, SEALED, SPLIT, Table, UNDECIDED, VERDICT, empty, fingerprint, path,
-    sibling,
+    ABSENT, CELL_SLOT, CELLS, CLEAN, DIVIDE, EMPTY, ENTRY, Entries, FINGERPRINT, FINGERPRINT_BITS, GENERATION, KIND,
+    LEAF, Leaf, MAX_DEPTH, NODE_GENERATION, NODE_SEGMENT, SEALED, SPLIT, Table, UNDECIDED, VERDICT, empty, path,
+    probes, sibling,
 };
 use crate::arena::Full;
 use crate::hooks::{Step, step};
@@ -71,10 +71,7 @@ impl Table {
         let mut left_behind = Vec::new();
         for of in [hash, sibling(hash, depth)] {
             let node = self.make_node(depth, path(of, depth))?;
-            // All entries of a leaf have the bits above this one in common.
-            let bit = FINGERPRINT.set(0, 1 << (FINGERPRINT_BITS - depth));
-            let here_bit = FINGERPRINT.set(0, fingerprint(of)) & bit;
-            let here = |cell: &&u64| **cell & bit == here_bit;
+            let here = |cell: &&u64| path(FINGERPRINT.get(**cell) << (64 - FINGERPRINT_BITS), depth) == path(of, depth);
             if self.is_absent(depth, of) && self.publish(node, ABSENT, live.iter().filter(here))? {
                 left_behind.extend(dead.iter().filter(here));
             }
@@ -103,14 +100,12 @@ impl Table {
         segment.link.store(0);
         let generation = GENERATION.get(segment.head.load());
         let mut cells = [empty(generation); CELLS];
-        live.for_each(|entry| {
-            let mut at = FINGERPRINT.get(*entry) as usize % CELLS;
+        for entry in live {
             // There are no more entries than cells.
-            while KIND.get(cells[at]) == ENTRY {
-                at = (at + 1) % CELLS;
+            if let Some(at) = probes(FINGERPRINT.get(*entry)).find(|at| KIND.get(cells[*at]) == EMPTY) {
+                cells[at] = *entry;
             }
-            cells[at] = *entry;
-        });
+        }
         segment.cells.iter().zip(cells).for_each(|(cell, word)| cell.store(word));
         step(Step::SegmentCopied);
         let leaf = NODE_GENERATION.set(NODE_SEGMENT.set(LEAF, u64::from(slot)), generation);
